@@ -37,9 +37,9 @@ from nbtext.counts.statistics import (
 from nbtext.counts.vocabulary import (
     SEGMENTATION_MARKS,
     Vocabulary,
-    has_segmentation,
-    is_category,
-    is_stop_word,
+    mask_categories,
+    mask_segmentation,
+    mask_stop_words,
 )
 from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import (
@@ -192,10 +192,10 @@ def find_dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choi
     """Return a mask of the terms that were counted for ``auto`` but are not used, (n_terms,)."""
     is_dropped = np.zeros(len(vocabulary), np.bool_)
     if settings.counts_stop_words and not choices.stop_words_kept:
-        is_dropped |= is_stop_word(vocabulary)
+        is_dropped |= mask_stop_words(vocabulary)
     if settings.counts_pairs_and_words:
         for segmentation in set(SEGMENTATION_MARKS).difference(choices.sides):
-            is_dropped |= has_segmentation(vocabulary, segmentation)
+            is_dropped |= mask_segmentation(vocabulary, segmentation)
     return is_dropped
 
 
@@ -418,7 +418,7 @@ class FittedModel:
         """The terms of texts, shape (n_terms,): all but categories and dropped terms."""
         vocabulary = self.statistics.vocabulary
         is_dropped = find_dropped_terms(vocabulary, self.settings, self.parameters.choices)
-        return ~is_category(vocabulary) & ~is_dropped
+        return ~mask_categories(vocabulary) & ~is_dropped
 
     @cached_property
     def class_tokens(self) -> Numbers:

@@ -14,7 +14,7 @@ from nbtext.counts.count_table import CellCounts, CountTable, TableBuilder
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.matrix import Postings
 from nbtext.counts.statistics import ClassStatistics, estimate_statistics
-from nbtext.counts.vocabulary import Vocabulary
+from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary
 from nbtext.language_model import dirichlet
 from nbtext.language_model.dirichlet import LanguageModels, TermPseudoCounts
 from nbtext.ragged import compute_offsets
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.counts.matrix import DocumentTermMatrix
-    from nbtext.counts.vocabulary import GrowingVocabulary
     from nbtext.type_names import AnyArray
     from tests.oracle import Labelled
 
@@ -45,12 +44,14 @@ def postings_of(
     sequences: Sequence[Sequence[str]], vocabulary: Vocabulary | GrowingVocabulary, order: int = 1
 ) -> Postings:
     """The counts of documents given as terms."""
-    terms = np.array(
-        [number for sequence in sequences for number in vocabulary.find(sequence)], np.int64
-    )
+    if isinstance(vocabulary, GrowingVocabulary):
+        find, find_pairs = vocabulary.intern, vocabulary.intern_pairs
+    else:
+        find, find_pairs = vocabulary.find, vocabulary.find_pairs
+    terms = np.array([number for sequence in sequences for number in find(sequence)], np.int64)
     documents = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
     return Postings.from_sequence(
-        add_ngrams(TermSequence(documents, terms), order, vocabulary.find_pairs), len(sequences)
+        add_ngrams(TermSequence(documents, terms), order, find_pairs), len(sequences)
     )
 
 

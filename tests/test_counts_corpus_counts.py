@@ -21,9 +21,9 @@ from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import (
     Vocabulary,
     display_term,
-    is_attribute_category,
-    is_category,
     make_category_term,
+    mask_attribute,
+    mask_categories,
 )
 from nbtext.document_fields import Attributes
 from nbtext.settings import Reading, Settings
@@ -135,17 +135,19 @@ def test_categories_are_terms_that_no_text_can_hold() -> None:
         "a=b",
     ]
     vocabulary = Vocabulary.from_terms(sorted([*terms, "colour", "red"]))
-    of_colour = is_attribute_category(vocabulary, "colour")
+    of_colour = mask_attribute(vocabulary, "colour")
     names = [vocabulary.get_term(number) for number in range(len(vocabulary))]
     assert {
-        name for name, found in zip(names, is_category(vocabulary).tolist(), strict=True) if found
+        name
+        for name, found in zip(names, mask_categories(vocabulary).tolist(), strict=True)
+        if found
     } == set(terms)
     assert {name for name, found in zip(names, of_colour.tolist(), strict=True) if found} == {
         terms[0],
         terms[2],
     }
     assert not any(
-        is_category(Vocabulary.from_terms(terms)).any() for terms in (["colour", "red"], [])
+        mask_categories(Vocabulary.from_terms(terms)).any() for terms in (["colour", "red"], [])
     )
 
 

@@ -32,8 +32,8 @@ def names(vocabulary: Vocabulary) -> list[str]:
 @given(terms)
 def test_a_growing_vocabulary_freezes_in_the_order_of_utf8_bytes(found: list[str]) -> None:
     growing = GrowingVocabulary()
-    ids = growing.find(found)
-    assert growing.find(found[::-1]) == ids[::-1]
+    ids = growing.intern(found)
+    assert growing.intern(found[::-1]) == ids[::-1]
     vocabulary, final = growing.freeze()
     assert vocabulary.list_single_terms() == names(vocabulary) == sorted(found, key=str.encode)
     assert [vocabulary.get_term(int(final[number])) for number in ids] == found

@@ -8,7 +8,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.corpus.document import Document
-from nbtext.counts.vocabulary import Vocabulary, is_field_term, make_category_term
+from nbtext.counts.vocabulary import Vocabulary, make_category_term, mask_field_terms
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.overview import build_overview
 from nbtext.inspection.terms import collect_word_details
@@ -43,11 +43,11 @@ def test_terms_of_fields_hold_a_colon() -> None:
         ]
     )
     vocabulary = Vocabulary.from_terms(terms)
-    assert [term for term, found in zip(terms, is_field_term(vocabulary).tolist(), strict=True) if found] == [
+    assert [term for term, found in zip(terms, mask_field_terms(vocabulary).tolist(), strict=True) if found] == [
         "subject:cat", "subject:the\x1f", "type:text/html:x", "été:été",
     ]  # fmt: skip
-    assert not is_field_term(Vocabulary.from_terms(["cat"])).any()
-    assert is_field_term(Vocabulary.from_terms([])).size == 0
+    assert not mask_field_terms(Vocabulary.from_terms(["cat"])).any()
+    assert mask_field_terms(Vocabulary.from_terms([])).size == 0
 
 
 def test_the_overview_numbers_the_terms_of_each_field() -> None:

@@ -105,7 +105,7 @@ def test_terms_that_a_fixed_vocabulary_does_not_hold_are_unknown_in_their_place(
     seen: list[bytes], asked: list[bytes]
 ) -> None:
     growing = GrowingVocabulary()
-    Analyzer((), list, growing.find).analyse(seen)
+    Analyzer((), list, growing.intern).analyse(seen)
     vocabulary: Vocabulary = growing.freeze()[0]
     number = {term: i for i, term in enumerate(vocabulary.list_single_terms())}
     sequence = Analyzer((), list, vocabulary.find).analyse(asked)

@@ -28,7 +28,7 @@ ORDERS = range(1, 5)
 
 
 def sequence_of(documents: list[list[str]], vocabulary: GrowingVocabulary) -> TermSequence:
-    ids = [vocabulary.find(terms) for terms in documents]
+    ids = [vocabulary.intern(terms) for terms in documents]
     numbers = np.repeat(np.arange(len(documents)), [len(row) for row in ids])
     return TermSequence(numbers, np.array([number for row in ids for number in row], np.int64))
 
@@ -39,7 +39,7 @@ def test_every_term_is_followed_by_the_ngrams_that_begin_with_it_and_none_crosse
     order: int, documents: list[list[str]]
 ) -> None:
     growing = GrowingVocabulary()
-    sequence = add_ngrams(sequence_of(documents, growing), order, growing.find_pairs)
+    sequence = add_ngrams(sequence_of(documents, growing), order, growing.intern_pairs)
     vocabulary, final = growing.freeze()
     found: list[list[str]] = [[] for _ in documents]
     for document, number in zip(sequence.documents.tolist(), sequence.terms.tolist(), strict=True):
@@ -56,7 +56,7 @@ def test_ngrams_that_were_never_seen_are_unknown_in_their_place(
     order: int, seen: list[list[str]], asked: list[list[str]]
 ) -> None:
     growing = GrowingVocabulary()
-    add_ngrams(sequence_of(seen, growing), order, growing.find_pairs)
+    add_ngrams(sequence_of(seen, growing), order, growing.intern_pairs)
     vocabulary, _ = growing.freeze()
     number = {vocabulary.get_term(i): i for i in range(len(vocabulary))}
     terms = np.array([number.get(term, UNKNOWN_TERM) for row in asked for term in row], np.int64)

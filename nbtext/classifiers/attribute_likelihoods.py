@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.counts.vocabulary import is_attribute_category, make_category_term
+from nbtext.counts.vocabulary import make_category_term, mask_attribute
 from nbtext.document_fields import MAX_STD_DEVIATIONS, parse_declared_sizes
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
@@ -108,7 +108,7 @@ class CategoricalAttribute:
         only values of the corpus are possible. Raise `UsageError` if more values occur than are
         declared.
         """
-        selected = is_attribute_category(statistics.vocabulary, name)
+        selected = mask_attribute(statistics.vocabulary, name)
         value_pseudo_counts = get_value_pseudo_counts(settings, name)
         term_pseudo_counts, unseen = _ValuePseudoCounts.from_values(
             statistics, name, value_pseudo_counts
@@ -672,7 +672,7 @@ class ColumnFeatures:
         """Return the features of a corpus and the selected terms."""
         category_terms = np.zeros(statistics.n_terms, np.bool_)
         for name in statistics.attributes.categorical:
-            is_category = is_attribute_category(statistics.vocabulary, name)
+            is_category = mask_attribute(statistics.vocabulary, name)
             category_terms |= is_category & statistics.term_occurs
         standardizer = NumberStandardizer.from_statistics(statistics)
         return cls(selected | category_terms, category_terms, standardizer)

@@ -35,7 +35,7 @@ from nbtext.counts.documents import (
     DocumentSample,
 )
 from nbtext.counts.statistics import add_counts, estimate_statistics
-from nbtext.counts.vocabulary import Vocabulary, is_category
+from nbtext.counts.vocabulary import Vocabulary, mask_categories
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.labels import (
@@ -143,7 +143,7 @@ class CorpusCounts:
         """
         table = self.table
         documents = self.sample.documents
-        selected = selected | is_category(table.vocabulary)
+        selected = selected | mask_categories(table.vocabulary)
         selected = include_ngram_parts(table.vocabulary, selected)
         new_ids = np.cumsum(selected) - 1
         cells = selected[table.cell_terms]

@@ -615,7 +615,7 @@ class TableBuilder:
         if lines is None or not lines.any():
             return
         documents = np.flatnonzero(lines)
-        [term] = self.vocabulary.find([make_category_term(ENCODED_LINES_ATTRIBUTE, "")])
+        [term] = self.vocabulary.intern([make_category_term(ENCODED_LINES_ATTRIBUTE, "")])
         terms = np.full_like(documents, term)
         line_postings = Postings(terms, documents, lines[documents], postings.unknown_tokens)
         self.add_cells(line_postings, classes, weights)

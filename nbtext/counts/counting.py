@@ -1,12 +1,14 @@
-"""From documents to counts.
+"""Counts documents: turns their texts, fields and attributes into postings and corpus counts.
 
-Texts are split into terms by an analyzer; features ``name:count`` are counted unchanged. Both may
-have attributes in addition. `Analysis` has all settings that this depends on.
+`Analysis` has the settings, and builds the analyzers that split texts into terms.
+`DocumentCounter` counts blocks of documents, for training and for prediction.
+`count_labelled_documents` counts a whole training corpus.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import field, replace
 from hashlib import sha256
 from itertools import chain, groupby
@@ -57,16 +59,15 @@ from nbtext.text.words import load_stemmer, load_stop_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from nbtext.text.analyzer import FindTerms
     from nbtext.text.ngrams import FindPairs
     from nbtext.type_names import AttributeValues, Fields, Ints, Keys, Names
 
-    _TermIds = Vocabulary | GrowingVocabulary
-
 _SPACE = re.compile(rb"[ \t-\r]")
-"""Where `bytes.split` splits."""
+"""The bytes at which `bytes.split` splits."""
 
 MAX_COUNT_DIGITS = 17
-"""Digits of the count in ``name:count``."""
+"""Largest number of digits of the count in ``name:count``."""
 
 WORD_SETTINGS = (*ANALYSIS_NAMES, "surface_forms")
 """Settings without effect on features that are already counted."""
@@ -74,39 +75,45 @@ WORD_SETTINGS = (*ANALYSIS_NAMES, "surface_forms")
 
 @dataclass(frozen=True)
 class Analysis:
-    """How documents become counts: the settings, and the stop words that they name."""
+    """The settings that decide how documents become counts, and the stop words that they name."""
 
     settings: Settings = field(default_factory=Settings)
     stop_list: Names = ()
+    """The stop words. They are dropped, or counted as terms of their own."""
     segmentations: Names = tuple(SEGMENTATION_MARKS)
-    """The segmentations of runs without spaces that are counted, if the settings allow several."""
+    """The segmentations of runs without spaces that are counted.
+
+    Only used if the setting ``unspaced`` counts pairs and words.
+    """
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Analysis:
-        """Load the stop words.
+        """Return the analysis of some settings, with their stop words loaded.
 
-        Raise `UsageError` or `PathError` if there is no stop list of this name.
+        Raise `UsageError` or `PathError` if the stop list that the settings name does not exist.
         """
         name = "default" if settings.stop_words == "auto" else settings.stop_words
         return cls(settings, load_stop_words(name, settings.language))
 
     @property
     def dropped_words(self) -> Names:
-        """The words that are not counted."""
-        return () if self.settings.counts_stop_words else self.stop_list
+        """The stop words, if these are not counted."""
+        if self.settings.counts_stop_words:
+            return ()
+        return self.stop_list
 
     def with_choices(self, *, keep_stop_words: bool, segmentations: Names) -> Analysis:
-        """Return the analysis with the choices of automatic settings."""
+        """Return the analysis with the choices made for automatic settings."""
         settings = self.settings
         if settings.counts_stop_words and not keep_stop_words:
             settings = replace(settings, stop_words="default")
         return replace(self, settings=settings, segmentations=segmentations)
 
     def build_stemmer(self, segmentation: str | None = None) -> Callable[[list[str]], list[str]]:
-        """Return a function from words to terms, which are their stems.
+        """Return a function that returns the term of each word of a list: its stem.
 
-        Counted stop words have terms that differ from all stems, and so do the words of a
-        ``segmentation``.
+        If stop words are counted, their terms have a mark instead. With a ``segmentation``, all
+        terms have the mark of the segmentation.
         """
         stem = load_stemmer(self.settings.stemmer, self.settings.language)
         if segmentation is not None:
@@ -116,18 +123,18 @@ class Analysis:
             return stem
         stop_word_terms = {word: make_stop_word_term(word) for word in self.stop_list}
 
-        def find_terms(words: list[str]) -> list[str]:
+        def make_terms(words: list[str]) -> list[str]:
             stems = stem(words)
             if stop_word_terms.keys().isdisjoint(words):
                 return stems
             return list(map(stop_word_terms.get, words, stems))
 
-        return find_terms
+        return make_terms
 
     def drop_encoded_lines(self, texts: TextBlock) -> tuple[Sequence[bytes], Ints | None]:
-        """Return the texts in which words are searched, and the lines dropped from each.
+        """Return the texts without encoded lines, and the number of lines dropped from each text.
 
-        The second value is None if the settings keep all lines.
+        If the settings keep all lines, return the texts unchanged, and None.
         """
         if self.settings.encoded_lines == "keep":
             return texts, None
@@ -137,19 +144,22 @@ class Analysis:
 
         return drop_encoded_lines(texts)
 
-    def build_analyzers(
-        self, find_terms: Callable[[list[str]], Sequence[int] | Ints]
-    ) -> list[Analyzer]:
-        """Return the analyzers of words. No two of them find the same term.
+    @property
+    def unspaced(self) -> str:
+        """The segmentation of runs without spaces, if only one is counted."""
+        if self.settings.unspaced == "auto":
+            return PAIRS
+        return self.settings.unspaced
 
-        ``find_terms`` returns the ids of terms.
+    def build_analyzers(self, find_terms: FindTerms) -> list[Analyzer]:
+        """Return the analyzers of words: one, or one more for each segmentation.
+
+        ``find_terms`` returns the ids of terms. No two analyzers find the same term.
         """
-        settings = self.settings
-        if not settings.counts_pairs_and_words:
-            unspaced = PAIRS if settings.unspaced == "auto" else settings.unspaced
-            return [Analyzer(self.dropped_words, self.build_stemmer(), find_terms, unspaced)]
-        # A word in one form with a run without spaces has a term of the segmentation. A plain term
-        # would count it twice: the log loss of Japanese news would rise from 0.103 to 0.119.
+        if not self.settings.counts_pairs_and_words:
+            return [Analyzer(self.dropped_words, self.build_stemmer(), find_terms, self.unspaced)]
+        # Words that are joined to a run without spaces are left to the analyzers of segmentations.
+        # Counting them twice would raise the log loss of Japanese news from 0.103 to 0.119.
         analyzers = [Analyzer(self.dropped_words, self.build_stemmer(), find_terms, has_run=False)]
         for segmentation in self.segmentations:
             stem = self.build_stemmer(segmentation)
@@ -163,7 +173,8 @@ def check_word_settings(settings: Settings) -> None:
         return
     for parameter in TRAINING:
         value = settings[parameter.name]
-        if parameter.name in WORD_SETTINGS and value not in (parameter.default, "none"):
+        is_set = value not in (parameter.default, "none")
+        if parameter.name in WORD_SETTINGS and is_set:
             setting = " ".join(parameter.to_arguments(value))
             raise UsageError(
                 f"{settings.reading.format}'s features are counted already, so {setting} would "
@@ -181,29 +192,35 @@ def split_name_and_count(item: bytes) -> tuple[bytes, int]:
 
 
 class DocumentCounter:
-    """Counts documents as they are read, over a growing or a fixed vocabulary.
+    """Counts blocks of documents.
 
-    Documents are features ``name:count name:count``, or texts that may have fields and attributes.
+    Terms that are not in the vocabulary are added to a `GrowingVocabulary`, and unknown to a
+    `Vocabulary`. Documents are features ``name:count name:count``, or texts that may have fields
+    and attributes.
     """
 
-    def __init__(self, analysis: Analysis, vocabulary: _TermIds) -> None:
+    def __init__(self, analysis: Analysis, vocabulary: Vocabulary | GrowingVocabulary) -> None:
         settings = analysis.settings
         self._analysis = analysis
-        self._vocabulary = vocabulary
-        self._order = settings.ngrams
+        if isinstance(vocabulary, GrowingVocabulary):
+            self._find_terms: FindTerms = vocabulary.intern
+            self._find_pairs: FindPairs = vocabulary.intern_pairs
+        else:
+            self._find_terms = vocabulary.find
+            self._find_pairs = vocabulary.find_pairs
         self._attributes = Attributes.from_settings(settings.reading)
         self._word_analyzers = list[Analyzer]()
         if not settings.reading.is_counted:
-            self._word_analyzers = analysis.build_analyzers(vocabulary.find)
+            self._word_analyzers = analysis.build_analyzers(self._find_terms)
         self._char_analyzers = list[Analyzer]()
         if settings.char_ngrams is not None:
             from nbtext.text.ngrams import CharNgramAnalyzer, parse_ngram_sizes
 
             sizes = parse_ngram_sizes(settings.char_ngrams)
             self._char_analyzers.append(
-                CharNgramAnalyzer(analysis.stop_list, sizes, vocabulary.find, settings.unspaced)
+                CharNgramAnalyzer(analysis.stop_list, sizes, self._find_terms, settings.unspaced)
             )
-        self._item_analyzer = ItemAnalyzer(vocabulary.find)
+        self._item_analyzer = ItemAnalyzer(self._find_terms)
 
     def count(
         self,
@@ -213,16 +230,17 @@ class DocumentCounter:
     ) -> Postings:
         """Count documents, given their texts in valid UTF-8.
 
-        ``fields`` and ``values`` have an element for each text; empty if no text has any.
+        ``fields`` and ``values`` have an element for each text, or are empty if no text has fields
+        or values. N-grams are only counted of the words of the first analyzer.
         """
-        if self._analysis.settings.reading.is_counted:
+        settings = self._analysis.settings
+        if settings.reading.is_counted:
             return self._count_features(texts)
         block, encoded_lines = self._analysis.drop_encoded_lines(TextBlock.from_texts(texts))
-        find_pairs = self._vocabulary.find_pairs
         first_analyzer, *segmentation_analyzers = self._word_analyzers
-        postings = _count_terms(first_analyzer, block, find_pairs, self._order)
+        postings = _count_terms(first_analyzer, block, self._find_pairs, settings.ngrams)
         for analyzer in (*segmentation_analyzers, *self._char_analyzers):
-            postings = postings.merge_terms(_count_terms(analyzer, block, find_pairs))
+            postings = postings.merge_terms(_count_terms(analyzer, block, self._find_pairs))
         if any(fields):
             columns = FieldColumns.from_fields(fields)
             postings = postings.merge_terms(self._count_fields(columns, len(texts)))
@@ -232,14 +250,12 @@ class DocumentCounter:
         return postings
 
     def _count_features(self, texts: Sequence[bytes]) -> Postings:
-        """Count features ``name:count``.
-
-        Memory does not grow with the counts.
-        """
+        """Count documents that are features ``name:count``."""
+        # Each piece is summed first, so that memory grows only with the distinct features.
         sums = map(self._sum_features, split_texts(texts, _SPACE))
-        keys, counts = (np.concatenate(column) for column in zip(*sums, strict=True))
+        piece_keys, piece_counts = zip(*sums, strict=True)
         # a document may be in several pieces
-        keys, [counts] = sum_cells(keys, counts)
+        keys, [counts] = sum_cells(np.concatenate(piece_keys), np.concatenate(piece_counts))
         terms, documents = unpair(keys)
         is_known = terms >= 0
         unknown_tokens = np.bincount(documents[~is_known], counts[~is_known], minlength=len(texts))
@@ -251,14 +267,14 @@ class DocumentCounter:
         )
 
     def _sum_features(self, piece: TextPiece) -> tuple[Keys, Ints]:
-        """Return the distinct pairs (term, document) of a piece, and the sum of their counts.
+        """Return the distinct keys (term, document) of a piece, and the sum of their counts.
 
-        A name may occur several times in a document. The id of unknown terms is −1.
+        A name may occur several times in a document. Unknown terms have the id `UNKNOWN_TERM`.
         """
         rows = [text.split() for text in piece.texts]
         items = [split_name_and_count(item) for item in chain.from_iterable(rows)]
         names = [name.decode() for name, _ in items]
-        terms = np.array(self._vocabulary.find(names), np.int64)
+        terms = np.array(self._find_terms(names), np.int64)
         row_documents = np.arange(len(rows)) + piece.first_document
         documents = np.repeat(row_documents, [len(row) for row in rows])
         item_counts = np.array([count for _, count in items], np.int64)
@@ -266,70 +282,71 @@ class DocumentCounter:
         return keys, counts
 
     def _with_attributes(self, postings: Postings, values: AttributeValues) -> Postings:
-        """Add attribute values as `Attributes.normalise_values` returns them.
+        """Return the postings with the values of attributes.
 
-        Categories become terms that no text contains; numbers become `Postings.values`. An unknown
-        category counts as missing, and so do all values of a document without values.
+        ``values`` are the values of each document as `Attributes.normalise_values` returns them,
+        categories before numbers, or empty for a document without values. Categories become terms,
+        unless they are unknown; numbers become `Postings.values`.
         """
-        n_values = len(self._attributes.names)
-        rows = [row or [""] * n_values for row in values]
-        postings = postings.merge_terms(self._count_categories(rows))
+        postings = postings.merge_terms(self._count_categories(values))
+        n_categorical = len(self._attributes.categorical)
         n_numbers = len(self._attributes.number_columns)
         if not n_numbers:
             return postings
-        numbers = [_parse_numbers(row[n_values - n_numbers :]) for row in rows]
-        array = np.array(numbers, np.float64).reshape(len(rows), n_numbers)
-        return postings._replace(values=array)
+        numbers = np.full((len(values), n_numbers), np.nan)
+        for row, document_values in zip(numbers, values, strict=True):
+            for column, value in enumerate(document_values[n_categorical:]):
+                if value:
+                    row[column] = float(value)
+        return postings._replace(values=numbers)
 
-    def _count_categories(self, rows: AttributeValues) -> Postings:
+    def _count_categories(self, values: AttributeValues) -> Postings:
         """Count the categories of documents, given all values of each document."""
         row_documents = []
         category_terms = []
-        for document, row in enumerate(rows):
-            for name, value in zip(self._attributes.categorical, row, strict=False):
+        for document, document_values in enumerate(values):
+            # the numbers after the categories are left out
+            for name, value in zip(self._attributes.categorical, document_values, strict=False):
                 if value:
                     row_documents.append(document)
                     category_terms.append(make_category_term(name, value))
-        terms = np.array(self._vocabulary.find(category_terms), np.int64)
+        terms = np.array(self._find_terms(category_terms), np.int64)
         documents = np.array(row_documents, np.int64)[terms >= 0]
         terms = terms[terms >= 0]
-        no_unknown = np.zeros(len(rows), np.int64)
+        no_unknown = np.zeros(len(values), np.int64)
         return Postings(terms, documents, np.ones_like(terms), no_unknown)
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
-        """Count the words of fields, with n-grams inside a field, and items.
+        """Count the words of fields, with n-grams inside a field, and the items of fields.
 
         Their terms contain a colon, so they differ from all terms of texts.
         """
         contents = TextBlock.from_texts(fields.contents)
         items = self._item_analyzer.analyse(fields.items)
-        sequences = [TermSequence(fields.item_documents.take(items.documents), items.terms)]
-        find_pairs = self._vocabulary.find_pairs
+        order = self._analysis.settings.ngrams
+        # `analyse` numbers items and fields, which belong to documents
+        documents = [fields.item_documents.take(items.documents)]
+        terms = [items.terms]
         for analyzer in self._word_analyzers:
-            words = _iter_sequences(analyzer, contents, find_pairs, self._order, fields.names)
-            for field_numbers, terms in words:
-                sequences.append(TermSequence(fields.documents.take(field_numbers), terms))
-        documents = np.concatenate([sequence.documents for sequence in sequences])
-        terms = np.concatenate([sequence.terms for sequence in sequences])
-        return Postings.from_sequence(TermSequence(documents, terms), n_documents)
-
-
-def _parse_numbers(values: Names) -> list[float]:
-    return [float(value) if value else np.nan for value in values]
+            words = _iter_sequences(analyzer, contents, self._find_pairs, order, fields.names)
+            for field_numbers, field_terms in words:
+                documents.append(fields.documents.take(field_numbers))
+                terms.append(field_terms)
+        sequence = TermSequence(np.concatenate(documents), np.concatenate(terms))
+        return Postings.from_sequence(sequence, n_documents)
 
 
 class LockedCounter:
     """A counter that threads may share. Counting writes to its tables, so threads take turns.
 
     If a process forks while one of its threads counts, the child process has a lock that is never
-    released and half-written tables. So it creates a new counter.
+    released, and a half-written counter. So the child process creates both again.
     """
 
-    def __init__(self, make: Callable[[], DocumentCounter]) -> None:
-        """Create a counter with ``make``."""
-        self._make = make
+    def __init__(self, create_counter: Callable[[], DocumentCounter]) -> None:
+        self._create_counter = create_counter
         # one attribute, so that other threads never see the lock of another counter
-        self._lock_and_counter = Lock(), make()
+        self._lock_and_counter = Lock(), create_counter()
         self._process = getpid()
 
     def count(
@@ -339,11 +356,11 @@ class LockedCounter:
         values: AttributeValues = (),
     ) -> Postings:
         """Count documents as `DocumentCounter.count` does."""
-        if self._process != getpid():
-            if self._lock_and_counter[0].locked():
-                self._lock_and_counter = Lock(), self._make()
-            self._process = getpid()
         lock, counter = self._lock_and_counter
+        if self._process != getpid():
+            if lock.locked():
+                lock, counter = self._lock_and_counter = Lock(), self._create_counter()
+            self._process = getpid()
         with lock:
             return counter.count(texts, fields, values)
 
@@ -351,10 +368,7 @@ class LockedCounter:
 def _count_terms(
     analyzer: Analyzer, texts: Sequence[bytes], find_pairs: FindPairs, order: int = 1
 ) -> Postings:
-    """Count the terms of documents in valid UTF-8, and their 2- to ``order``-grams.
-
-    Long documents are counted piece by piece.
-    """
+    """Count the terms of documents in valid UTF-8, and their 2- to ``order``-grams."""
     return Postings.sum(
         Postings.from_sequence(sequence, len(texts))
         for sequence in _iter_sequences(analyzer, texts, find_pairs, order)
@@ -370,10 +384,11 @@ def _iter_sequences(
 ) -> Iterator[TermSequence]:
     """Yield the terms and n-grams of each piece of the texts.
 
-    With ``names``, texts are contents of the fields of these names. If a document continues in the
-    next piece, n-grams may cross the cut: the last ``order - 1`` terms are carried over.
+    With ``names``, texts are contents of the fields of these names. If the last document of a piece
+    continues in the next piece, the next sequence starts with the last ``order - 1`` terms of the
+    piece, so that n-grams may cross the cut.
     """
-    carried: TermSequence | None = None
+    carried = TermSequence(np.empty(0, np.int32), np.empty(0, np.int32))
     for piece in split_texts(texts, SEPARATORS):
         first = piece.first_document
         piece_names = names and names[first : first + len(piece.texts)]
@@ -384,16 +399,13 @@ def _iter_sequences(
             continue
         from nbtext.text.ngrams import add_ngrams
 
-        if carried is not None:
-            documents = np.concatenate((carried.documents, documents))
-            terms = np.concatenate((carried.terms, terms))
+        documents = np.concatenate((carried.documents, documents))
+        terms = np.concatenate((carried.terms, terms))
         n_starts = terms.size
         if piece.continues:
             n_starts = max(terms.size - order + 1, 0)
         yield add_ngrams(TermSequence(documents, terms), order, find_pairs, n_starts)
-        carried = None
-        if piece.continues:
-            carried = TermSequence(documents[n_starts:], terms[n_starts:])
+        carried = TermSequence(documents[n_starts:], terms[n_starts:])
 
 
 def count_labelled_documents(
@@ -401,26 +413,28 @@ def count_labelled_documents(
 ) -> CorpusCounts:
     """Count a stream of labelled documents.
 
-    All documents are kept if ``keep_all`` is set or the settings need them, otherwise a sample. As
-    soon as a document has a set of labels, all documents become multi-label documents. Raise
+    The counts have all documents if ``keep_all`` is set or the settings need them, otherwise a
+    sample. If a document has a set of labels, all documents become multi-label documents. Raise
     `NoDocumentsError` if the stream is empty.
     """
     multi_label = False
 
     def is_multi_label(block: LabelledBlock) -> bool:
+        """Return whether this block or a previous block has sets of labels."""
         nonlocal multi_label
         multi_label = multi_label or contain_label_sets(block.labels)
         return multi_label
 
+    # one group, or two: the blocks before the first set of labels, and all later blocks
     groups = groupby(_iter_labelled_blocks(documents), is_multi_label)
-    counts = (
-        _count_blocks(blocks, analysis, keep_all=keep_all, multi_label=has_sets)
-        for has_sets, blocks in groups
-    )
-    first_counts = next(counts, None)
-    if first_counts is None:
+    group_counts = [
+        _count_blocks(blocks, analysis, keep_all=keep_all, multi_label=has_label_sets)
+        for has_label_sets, blocks in groups
+    ]
+    if not group_counts:
         raise NoDocumentsError
-    return sum(counts, first_counts)
+    # the sum of counts of both kinds is a count of multi-label documents
+    return sum(group_counts[1:], group_counts[0])
 
 
 def _count_blocks(
@@ -441,9 +455,9 @@ def _count_blocks(
         collector.add(postings, classes, hashes, builder.labels, block.weights, label_sets)
         if inflected_words is not None:
             readable, _ = analysis.drop_encoded_lines(block.texts)
-            inflected = _count_terms(inflected_words, readable, builder.vocabulary.find_pairs)
+            inflected = _count_terms(inflected_words, readable, builder.vocabulary.intern_pairs)
             builder.add_cells(inflected, classes, block.weights)
-    # their tables of the vocabulary take as much memory as the vocabulary itself
+    # the tables of the analyzers take as much memory as the vocabulary itself
     del counter, inflected_words
     table, renumbering = builder.freeze()
     if keep_all:
@@ -456,26 +470,24 @@ def _build_inflected_words(
     analysis: Analysis, vocabulary: GrowingVocabulary
 ) -> InflectedWords | None:
     """Return the analyzer of inflected words, None if the settings do not keep these."""
-    settings = analysis.settings
-    if not settings.surface_forms:
+    if not analysis.settings.surface_forms:
         return None
 
-    def find_terms(words: list[str]) -> list[int]:
-        return vocabulary.find(
-            [make_category_term(INFLECTED_WORDS_ATTRIBUTE, word) for word in words]
-        )
+    def intern_words(words: list[str]) -> list[int]:
+        terms = [make_category_term(INFLECTED_WORDS_ATTRIBUTE, word) for word in words]
+        return vocabulary.intern(terms)
 
-    unspaced = PAIRS if settings.unspaced == "auto" else settings.unspaced
-    return InflectedWords(analysis.stop_list, analysis.build_stemmer(), find_terms, unspaced)
+    stem = analysis.build_stemmer()
+    return InflectedWords(analysis.stop_list, stem, intern_words, analysis.unspaced)
 
 
 def _intern_labels(
     builder: TableBuilder, block: LabelledBlock, *, multi_label: bool
 ) -> tuple[Ints, LabelSets | None]:
-    """Return the class number of each document of a block, and the further label sets.
+    """Return the class number of each document of a block, and their sets of labels.
 
-    Multi-label documents have the class of the reserved label; single-label documents have no
-    further labels. Raise `UsageError` for an invalid label.
+    Single-label documents have no sets of labels. The class of all multi-label documents is the
+    reserved label. Raise `UsageError` for an invalid label.
     """
     label_lists = list(map(list_labels, block.labels))
     for label in chain.from_iterable(label_lists):
@@ -495,12 +507,12 @@ def hash_contents(
     fields: Sequence[Fields] = (),
     values: AttributeValues = (),
 ) -> Keys:
-    """Return 64 bits of the SHA-256 of each document's content, shape (n_docs,)."""
+    """Return the first 64 bits of the SHA-256 of each document's content, shape (n_docs,)."""
     contents = texts
     if any(fields) or any(values):
         contents = map(serialise_document, texts, fields, values)
-    digests = b"".join([sha256(content).digest() for content in contents])
-    return np.frombuffer(digests, "<u8")[::4].astype(np.uint64)
+    digests = b"".join([sha256(content).digest()[:8] for content in contents])
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
 def _iter_labelled_blocks(
@@ -510,31 +522,31 @@ def _iter_labelled_blocks(
 
     def count_bytes(item: Document | LabelledBlock) -> int:
         if isinstance(item, LabelledBlock):
-            return BLOCK_BYTES  # ends the list of items, so single documents precede the block
+            return BLOCK_BYTES  # so a list of items ends with its only block
         return count_document_bytes(item)
 
     for items in split_into_blocks(documents, count_bytes):
-        single = [item for item in items if not isinstance(item, LabelledBlock)]
-        if single:
-            yield _build_block(single)
+        single_documents = [item for item in items if not isinstance(item, LabelledBlock)]
+        if single_documents:
+            yield _build_block(single_documents)
         yield from (item for item in items if isinstance(item, LabelledBlock))
 
 
 def _build_block(documents: Sequence[Document]) -> LabelledBlock:
     texts, fields, values = collect_contents(documents)
     block = LabelledBlock.from_labels([document.label or "" for document in documents], texts)
+    block = replace(block, fields=fields, values=values)
     weights = np.array([document.weight for document in documents], np.int64)
-    is_weighted = np.any(weights != WEIGHT_UNIT)
-    return replace(block, fields=fields, values=values, weights=weights if is_weighted else None)
+    if np.all(weights == WEIGHT_UNIT):
+        return block
+    return replace(block, weights=weights)
 
 
 def check_label(label: object) -> None:
     """Raise `UsageError` for an invalid label."""
-    try:
+    with suppress(UnicodeEncodeError):  # surrogates are no text
         if isinstance(label, str) and label.encode() and LABEL_MARK not in label:
             return
-    except UnicodeEncodeError:
-        pass
     raise UsageError(
         f"{label!r} cannot be a label", hint="labels are text, not empty and without U+001F"
     )

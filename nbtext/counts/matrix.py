@@ -290,12 +290,17 @@ def _unpack(keys: AnyInts, n_documents: int) -> tuple[AnyInts, AnyInts]:
 
 
 def find_run_starts(*columns: Array) -> Ints:
-    """Return the starts of runs of equal rows; each column has shape (n,)."""
-    differs = np.ones(columns[0].size, np.bool_)
-    np.not_equal(columns[0][1:], columns[0][:-1], out=differs[1:])
-    for column in columns[1:]:
-        differs[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(differs)
+    """Return the index of the first row of each run of equal rows; columns have the shape (n,)."""
+    return np.flatnonzero(mark_run_starts(*columns))
+
+
+def mark_run_starts(*columns: Array) -> Mask:
+    """Return a mask of the rows that differ from the row before, and of row 0, shape (n,)."""
+    is_start = np.zeros(columns[0].size, np.bool_)
+    is_start[:1] = True
+    for column in columns:
+        is_start[1:] |= column[1:] != column[:-1]
+    return is_start
 
 
 def argsort_stable(numbers: AnyInts) -> Ints:

@@ -29,7 +29,7 @@ from nbtext.counts.count_table import (
     sum_cells,
     sum_over_classes,
 )
-from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary, is_category
+from nbtext.counts.vocabulary import GrowingVocabulary, Vocabulary, mask_categories
 from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
@@ -137,7 +137,7 @@ class ClassStatistics(CellCounts):
     @cached_property
     def class_tokens(self) -> Numbers:
         """N_k, tokens of the texts of each class, shape (n_classes,)."""
-        return self.count_tokens(~is_category(self.vocabulary))
+        return self.count_tokens(~mask_categories(self.vocabulary))
 
     @cached_property
     def term_counts(self) -> Numbers:
@@ -312,12 +312,12 @@ def require_seeded_classes(seeds: SeedTerms, classes: Names) -> None:
 
 
 def build_seed_vocabulary(seeds: SeedTerms) -> Vocabulary:
-    """Return the terms of seeds as a vocabulary."""
+    """Return the vocabulary of the terms of seeds, and of their parts."""
     vocabulary = GrowingVocabulary()
     for seed in seeds:
-        prefix, *following = vocabulary.find(seed.term)
+        prefix, *following = vocabulary.intern(seed.term)
         for last in following:
-            [prefix] = vocabulary.find_pairs(np.array([prefix]), np.array([last])).tolist()
+            [prefix] = vocabulary.intern_pairs(np.array([prefix]), np.array([last])).tolist()
     frozen, _ = vocabulary.freeze()
     return frozen
 

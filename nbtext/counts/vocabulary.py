@@ -1,15 +1,19 @@
-"""The vocabulary: terms to ids and back, in sorted arrays, without an object for each term.
+r"""The vocabulary of counts: maps terms to ids and back, without an object for each term.
 
-Single terms come first, sorted by their UTF-8 bytes. N-grams follow, sorted as pairs of the id of
-the (n − 1)-gram before the last term and the id of the last term. So shorter n-grams precede
-longer ones.
+The ids of single terms come first, sorted by their UTF-8 bytes. The ids of n-grams follow. An
+n-gram is stored as a pair: the id of the (n − 1)-gram before its last term, and the id of its last
+term. N-grams are sorted by these pairs, so shorter n-grams precede longer ones.
 
-Control characters, which texts do not contain, mark other kinds of terms. Values of categorical
-attributes start with one, so they sort first; language models of texts ignore them. The inflected
-words that a model may keep are values of an attribute without a name. Counted stop words end with
-a mark, so that they differ from all stems. Terms of runs without spaces end with the mark of their
-segmentation if runs are counted in several. Terms of fields start with the field's name and a
-colon.
+Marks separate other kinds of single terms from the words of texts:
+
+- value of a category: U+001F before and after the name, as in ``\x1fcolour\x1fred``. An inflected
+  word is a value of the category without a name.
+- counted stop word: U+001F at the end, as in ``the\x1f``
+- part of a run without spaces, if runs are counted in two segmentations: U+001D or U+001E at the
+  end, by the segmentation
+- word or item of a field: the name of the field and a colon at the start, as in ``subject:win``
+
+Texts do not contain control characters.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from nbtext.counts.matrix import find_run_starts
+from nbtext.counts.matrix import find_run_starts, mark_run_starts
 from nbtext.document_fields import VALUE_SEPARATOR
 from nbtext.ragged import compute_flat_indices, compute_offsets, find_sorted
 from nbtext.text.analyzer import UNKNOWN_TERM
@@ -32,16 +36,18 @@ from nbtext.text.surface_forms import PAIRS, WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from nbtext.type_names import Ints, Keys, Mask, Names
 
 BLOCK_TERMS = 1 << 16
-"""Terms copied at once. Their indices take 8 bytes of memory for each byte of text."""
+"""Number of terms copied at once. The indices of their bytes take 8 bytes of memory each."""
 
 COMPARED_BYTES = 16
-"""Bytes of a term that are compared as an array. Few terms are longer."""
+"""Number of first bytes by which terms are sorted as an array. Few terms are longer."""
 
-TERMS_PER_BISECTION = 16
-"""Terms in a dictionary whose creation costs as much as one bisection."""
+DICTIONARY_TERMS_PER_BISECTION = 16
+"""Number of terms that are added to a dictionary in the time of one bisection."""
 
 INFLECTED_WORDS_ATTRIBUTE = ""
 """Name of the attribute whose values are inflected words."""
@@ -53,7 +59,7 @@ Its only value is the empty text. No column can have this name.
 """
 
 _MARK = VALUE_SEPARATOR
-"""First character of the terms of categories, last character of the terms of stop words."""
+"""First character of the terms of categories, and last character of the terms of stop words."""
 
 SEGMENTATION_MARKS = {PAIRS: "\x1d", WORDS: "\x1e"}
 """Last character of the terms of runs without spaces, by the segmentation of the runs."""
@@ -78,59 +84,62 @@ def make_stop_word_term(word: str) -> str:
     return word + _MARK
 
 
-def is_stop_word(vocabulary: Vocabulary) -> Mask:
+def mask_stop_words(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms of stop words, shape (n_terms,)."""
-    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, _MARK)
+    return _mask_marked(vocabulary, vocabulary.bounds[1:] - 1, _MARK)
 
 
-def has_segmentation(vocabulary: Vocabulary, segmentation: str) -> Mask:
+def mask_segmentation(vocabulary: Vocabulary, segmentation: str) -> Mask:
     """Return a mask of the terms of one of `SEGMENTATION_MARKS`, shape (n_terms,)."""
-    return _has_mark(vocabulary, vocabulary.bounds[1:] - 1, SEGMENTATION_MARKS[segmentation])
+    return _mask_marked(vocabulary, vocabulary.bounds[1:] - 1, SEGMENTATION_MARKS[segmentation])
 
 
-def _has_mark(vocabulary: Vocabulary, positions: Ints, mark: str) -> Mask:
+def _mask_marked(vocabulary: Vocabulary, positions: Ints, mark: str) -> Mask:
     """Return a mask of the terms with a mark, shape (n_terms,).
 
-    ``positions`` are the positions in the text where the mark of each single term would be.
-    N-grams have no mark.
+    ``positions`` are the positions in ``vocabulary.text`` of the first or the last byte of each
+    single term. N-grams have no mark.
     """
-    has_mark = np.frombuffer(vocabulary.text, np.uint8)[positions] == ord(mark)
-    return np.append(has_mark, np.zeros(vocabulary.ngram_keys.size, np.bool_))
-
-
-def is_category(vocabulary: Vocabulary) -> Mask:
-    """Return a mask of the terms that are categories, shape (n_terms,)."""
-    return _has_mark(vocabulary, vocabulary.bounds[:-1], _MARK)
-
-
-def is_attribute_category(vocabulary: Vocabulary, name: str) -> Mask:
-    """Return a mask of the terms that are categories of one attribute, shape (n_terms,)."""
-    prefix = make_category_term(name, "")
+    octets = np.frombuffer(vocabulary.text, np.uint8)
     mask = np.zeros(len(vocabulary), np.bool_)
-    categories = np.flatnonzero(is_category(vocabulary))
-    mask[categories] = [
-        vocabulary.get_term(term_id).startswith(prefix) for term_id in categories.tolist()
-    ]
+    mask[: vocabulary.n_single_terms] = octets[positions] == ord(mark)
     return mask
 
 
-def is_field_term(vocabulary: Vocabulary) -> Mask:
+def mask_categories(vocabulary: Vocabulary) -> Mask:
+    """Return a mask of the terms that are categories, shape (n_terms,)."""
+    return _mask_marked(vocabulary, vocabulary.bounds[:-1], _MARK)
+
+
+def mask_attribute(vocabulary: Vocabulary, name: str) -> Mask:
+    """Return a mask of the terms that are categories of one attribute, shape (n_terms,)."""
+    prefix = make_category_term(name, "")
+    mask = mask_categories(vocabulary)
+    for term_id in np.flatnonzero(mask).tolist():
+        mask[term_id] = vocabulary.get_term(term_id).startswith(prefix)
+    return mask
+
+
+def mask_field_terms(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the single terms that contain a colon, shape (n_terms,).
 
-    These are the terms of fields; names of counted features may contain a colon too.
+    They are the terms of fields. In a corpus of counted features, they are features with a colon in
+    the name.
     """
     colons = np.flatnonzero(np.frombuffer(vocabulary.text, np.uint8) == ord(":"))
+    # a colon belongs to the last term that starts at or before it
+    term_ids = np.searchsorted(vocabulary.bounds, colons, side="right") - 1
     has_colon = np.zeros(len(vocabulary), np.bool_)
-    has_colon[np.searchsorted(vocabulary.bounds, colons, side="right") - 1] = True
-    return has_colon & ~is_category(vocabulary)
+    has_colon[term_ids] = True
+    return has_colon & ~mask_categories(vocabulary)
 
 
 class Vocabulary:
     """Terms with the ids 0 to n_terms − 1. Immutable.
 
-    ``text`` is the UTF-8 of the single terms, one after the other. ``bounds`` are the start of
-    each single term and the end of the last. ``ngram_keys`` are the n-grams as keys of
-    `nbtext.text.hashing.pair`.
+    ``text`` is the UTF-8 of the single terms, one after the other. ``bounds`` are the byte offsets
+    in ``text`` of the start of each single term, and of the end of the last one. ``ngram_keys`` are
+    the n-grams, sorted, as keys of `nbtext.text.hashing.pair`.
     """
 
     def __init__(self, text: bytes, bounds: Ints, ngram_keys: Keys) -> None:
@@ -144,7 +153,8 @@ class Vocabulary:
     @classmethod
     def from_terms(cls, terms: Names) -> Vocabulary:
         """Return a vocabulary of single terms, which must be sorted and distinct."""
-        return cls(*_join(terms), np.empty(0, np.uint64))
+        text, bounds = _join(terms)
+        return cls(text, bounds, np.empty(0, np.uint64))
 
     def __len__(self) -> int:
         return self.n_single_terms + len(self.ngram_keys)
@@ -161,11 +171,11 @@ class Vocabulary:
 
     def get_term(self, term_id: int) -> str:
         """Return the term with an id, the words of an n-gram separated by spaces."""
-        ngram = term_id - self.n_single_terms
-        if ngram < 0:
-            return self._bytes(term_id).decode()
-        prefixes, last = unpair(self.ngram_keys[ngram : ngram + 1])
-        return f"{self.get_term(int(prefixes[0]))} {self.get_term(int(last[0]))}"
+        if term_id < self.n_single_terms:
+            return self._get_bytes(term_id).decode()
+        index = term_id - self.n_single_terms
+        [prefix], [last] = unpair(self.ngram_keys[index : index + 1])
+        return f"{self.get_term(int(prefix))} {self.get_term(int(last))}"
 
     def list_single_terms(self) -> list[str]:
         """Return all terms that are not n-grams, by id."""
@@ -174,22 +184,23 @@ class Vocabulary:
     def find(self, terms: Names) -> list[int]:
         """Return the id of each single term, `UNKNOWN_TERM` for terms not in the vocabulary.
 
-        The first terms are found by bisection, so that loading a model builds no dictionary.
-        After many terms, a dictionary is built.
+        Terms are found by bisection, until bisection has taken about as long as to build a
+        dictionary. So a command that looks up few terms builds no dictionary.
         """
         self._n_lookups += len(terms)
-        if self._ids is None and self._n_lookups * TERMS_PER_BISECTION > self.n_single_terms:
+        n_affordable_terms = self._n_lookups * DICTIONARY_TERMS_PER_BISECTION
+        if self._ids is None and n_affordable_terms > self.n_single_terms:
             self._ids = {term: term_id for term_id, term in enumerate(self.list_single_terms())}
-        if self._ids is not None:
-            ids = self._ids
-            return [ids.get(term, UNKNOWN_TERM) for term in terms]
-        return [self._bisect(term.encode()) for term in terms]
+        ids = self._ids
+        if ids is None:
+            return [self._bisect(term.encode()) for term in terms]
+        return [ids.get(term, UNKNOWN_TERM) for term in terms]
 
     def find_pairs(self, prefixes: Ints, last: Ints) -> Ints:
         """Return the ids of n-grams, shape (n,), `UNKNOWN_TERM` if not in the vocabulary.
 
         ``prefixes`` are the ids of the (n − 1)-grams before the last terms, ``last`` the ids of the
-        last terms.
+        last terms. An n-gram with a part of id `UNKNOWN_TERM` is not in the vocabulary.
         """
         indices = find_sorted(self.ngram_keys, pair(prefixes, last))
         return np.where(indices >= 0, self.n_single_terms + indices, UNKNOWN_TERM)
@@ -197,52 +208,48 @@ class Vocabulary:
     def find_terms(self, terms: Sequence[tuple[str, ...]]) -> Ints:
         """Return the id of each term, `UNKNOWN_TERM` if not in the vocabulary, shape (n,).
 
-        A term is the tuple of its single terms.
+        A term is the tuple of its single terms, at least one.
         """
-        ids = np.full(len(terms), UNKNOWN_TERM, np.int64)
-        sizes = np.array([len(term) for term in terms], np.int64)
-        # not `numpy.unique`, which imports numpy.ma in about ten milliseconds
-        for size in sorted({*map(len, terms)}):
-            rows = np.flatnonzero(sizes == size)
-            single_terms = [single for row in rows.tolist() for single in terms[row]]
-            single_ids = np.array(self.find(single_terms), np.int64).reshape(-1, size)
-            prefix = single_ids[:, 0]
-            for last in single_ids.T[1:]:
-                is_known = (prefix != UNKNOWN_TERM) & (last != UNKNOWN_TERM)
-                ngrams = np.full(prefix.size, UNKNOWN_TERM, np.int64)
-                ngrams[is_known] = self.find_pairs(prefix[is_known], last[is_known])
-                prefix = ngrams
-            ids[rows] = prefix
+        ids = np.array(self.find([term[0] for term in terms]), np.int64)
+        max_size = max(map(len, terms), default=0)
+        for index in range(1, max_size):
+            rows = np.array([row for row, term in enumerate(terms) if len(term) > index])
+            last = np.array(self.find([terms[row][index] for row in rows.tolist()]))
+            ids[rows] = self.find_pairs(ids[rows], last)
         return ids
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Ints, Ints]:
-        """Return the union, and the new ids of the terms of both vocabularies.
+        """Return the union, and the ids in it of the terms of both vocabularies.
 
-        The arrays have the shapes (len(self),) and (len(other),).
+        The arrays of ids have the shapes (len(self),) and (len(other),).
         """
         text = self.text + other.text
         bounds = np.append(self.bounds, len(self.text) + other.bounds[1:])
         order, is_repeated = argsort_terms(text, bounds)
 
-        # the new ids of all terms of this vocabulary, then of the other one
-        ids = np.full(len(self) + len(other), UNKNOWN_TERM, np.int64)
-        is_single = np.concatenate(
-            [np.arange(len(side)) < side.n_single_terms for side in (self, other)]
-        )
-        ids[np.flatnonzero(is_single)[order]] = np.cumsum(~is_repeated) - 1
+        # The joint ids are those of this vocabulary, then the shifted ids of the other one.
+        shift = len(self)
+        is_single = np.zeros(shift + len(other), np.bool_)
+        is_single[: self.n_single_terms] = True
+        is_single[shift : shift + other.n_single_terms] = True
+        joint_single_ids = np.flatnonzero(is_single)
+        joint_ngram_ids = np.flatnonzero(~is_single)
+        new_ids = np.full(is_single.size, UNKNOWN_TERM, np.int64)
+        new_ids[joint_single_ids[order]] = np.cumsum(~is_repeated) - 1
 
         my_prefixes, my_last = unpair(self.ngram_keys)
         their_prefixes, their_last = unpair(other.ngram_keys)
-        prefixes = np.concatenate((my_prefixes, len(self) + their_prefixes))
-        last = np.concatenate((my_last, len(self) + their_last))
-        ngram_keys = _number_ngrams(ids, np.flatnonzero(~is_single), prefixes, last)
-        vocabulary = Vocabulary(*_take_terms(text, bounds, order[~is_repeated]), ngram_keys)
-        return vocabulary, ids[: len(self)], ids[len(self) :]
+        prefixes = np.concatenate((my_prefixes, shift + their_prefixes))
+        last = np.concatenate((my_last, shift + their_last))
+        ngram_keys = _number_ngrams(new_ids, joint_ngram_ids, prefixes, last)
+        text, bounds = _take_terms(text, bounds, order[~is_repeated])
+        return Vocabulary(text, bounds, ngram_keys), new_ids[:shift], new_ids[shift:]
 
     def restrict(self, selected: Mask) -> Vocabulary:
-        """Return the selected terms, a mask of shape (n_terms,), in the same order.
+        """Return the vocabulary of the selected terms, in the same order.
 
-        The mask must include both parts of each selected n-gram.
+        ``selected`` is a mask of shape (n_terms,). It must include both parts of each selected
+        n-gram: the (n − 1)-gram before its last term, and its last term.
         """
         if selected.all():
             return self
@@ -252,75 +259,92 @@ class Vocabulary:
         prefixes, last = unpair(self.ngram_keys[selected[self.n_single_terms :]])
         return Vocabulary(text, bounds, pair(new_ids[prefixes], new_ids[last]))
 
-    def _bytes(self, term_id: int) -> bytes:
+    def _get_bytes(self, term_id: int) -> bytes:
         return self.text[int(self.bounds[term_id]) : int(self.bounds[term_id + 1])]
 
     def _bisect(self, term: bytes) -> int:
-        term_id = bisect_left(range(self.n_single_terms), term, key=self._bytes)
-        if term_id < self.n_single_terms and self._bytes(term_id) == term:
+        term_id = bisect_left(range(self.n_single_terms), term, key=self._get_bytes)
+        if term_id < self.n_single_terms and self._get_bytes(term_id) == term:
             return term_id
         return UNKNOWN_TERM
 
 
 class GrowingVocabulary:
-    """Terms with ids in order of first occurrence: even for single terms, odd for n-grams."""
+    """A vocabulary to which terms are added.
+
+    The ids follow the order of first occurrence. Single terms have the ids 0, 2, 4, …, n-grams the
+    ids 3, 5, 7, …, because a `KeyTable` counts from 1.
+    """
 
     def __init__(self) -> None:
+        # a look-up of a new term adds the term with the next even id
         self._ids: defaultdict[str, int] = defaultdict(count(step=2).__next__)
         self._ngrams = KeyTable()
 
-    def find(self, terms: Names) -> list[int]:
+    def intern(self, terms: Names) -> list[int]:
         """Return the id of each single term; add new terms."""
         return list(map(self._ids.__getitem__, terms))
 
-    def find_pairs(self, prefixes: Ints, last: Ints) -> Ints:
+    def intern_pairs(self, prefixes: Ints, last: Ints) -> Ints:
         """Return the ids of n-grams, given the ids of their parts; add new n-grams."""
         return 2 * self._ngrams.intern(pair(prefixes, last)).astype(np.int64) + 1
 
     def freeze(self) -> tuple[Vocabulary, Ints]:
         """Return the sorted vocabulary, and its ids by the ids of this vocabulary.
 
-        The array has the shape (highest id + 2,). This vocabulary is emptied.
+        The array of ids contains `UNKNOWN_TERM` at numbers that are no id. This vocabulary is
+        emptied.
         """
-        terms = list(self._ids)  # the term with id 2n is the n-th
+        terms = list(self._ids)
         self._ids.clear()
         text, bounds = _join(terms)
         order, _ = argsort_terms(text, bounds)
-        final_ids = np.full(2 * max(len(terms), len(self._ngrams)) + 2, UNKNOWN_TERM, np.int64)
-        final_ids[2 * order] = np.arange(len(terms))
-        growing_ids = 2 * np.arange(len(self._ngrams)) + 3
-        ngram_keys = _number_ngrams(final_ids, growing_ids, *unpair(self._ngrams.keys))
-        return Vocabulary(*_take_terms(text, bounds, order), ngram_keys), final_ids
+        old_ngram_ids = 2 * np.arange(1, len(self._ngrams) + 1) + 1
+        prefixes, last = unpair(self._ngrams.keys)
+
+        n_ids = 2 * max(len(terms), len(self._ngrams) + 1)
+        new_ids = np.full(n_ids, UNKNOWN_TERM, np.int64)
+        new_ids[2 * order] = np.arange(len(terms))
+        ngram_keys = _number_ngrams(new_ids, old_ngram_ids, prefixes, last)
+        text, bounds = _take_terms(text, bounds, order)
+        return Vocabulary(text, bounds, ngram_keys), new_ids
 
 
 def _number_ngrams(new_ids: Ints, old_ids: Ints, prefixes: Ints, last: Ints) -> Keys:
-    """Return the distinct n-grams under new ids, sorted, and write their new ids to ``new_ids``.
+    """Assign new ids to n-grams: write them to ``new_ids``, and return the sorted new keys.
 
     ``new_ids`` are the new ids by the old ones, at first only of single terms. ``old_ids``,
-    ``prefixes`` and ``last`` are the old ids of each n-gram and of its two parts.
+    ``prefixes`` and ``last`` are the old ids of each n-gram and of its two parts. Equal n-grams get
+    the same new id.
     """
     blocks = [np.empty(0, np.uint64)]
     next_id = int(new_ids.max(initial=-1)) + 1
-    while old_ids.size:  # each round numbers the n-grams whose prefixes have numbers
-        is_ready = new_ids[prefixes] != UNKNOWN_TERM
-        ready_keys = pair(new_ids[prefixes[is_ready]], new_ids[last[is_ready]])
+    # Round n numbers the (n + 1)-grams. It ends, because the prefix of each n-gram is a term too.
+    while old_ids.size:
+        new_prefixes = new_ids[prefixes]
+        is_ready = new_prefixes != UNKNOWN_TERM
+        ready_keys = pair(new_prefixes[is_ready], new_ids[last[is_ready]])
         keys, ranks = np.unique(ready_keys, return_inverse=True)
         new_ids[old_ids[is_ready]] = next_id + ranks
         blocks.append(keys)
         next_id += keys.size
-        old_ids, prefixes, last = (ids[~is_ready] for ids in (old_ids, prefixes, last))
+        old_ids = old_ids[~is_ready]
+        prefixes = prefixes[~is_ready]
+        last = last[~is_ready]
     return np.concatenate(blocks)
 
 
 def _join(terms: Names) -> tuple[bytes, Ints]:
-    """Return the concatenated UTF-8 of the terms, and their bounds."""
+    """Return the concatenated UTF-8 of the terms, and their bounds in bytes."""
     text = "".join(terms)
     encoded = text.encode()
     bounds = compute_offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
-    if len(encoded) != len(text):
-        is_character_start = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
-        bounds = np.append(np.flatnonzero(is_character_start), len(encoded))[bounds]
-    return encoded, bounds
+    if len(encoded) == len(text):
+        return encoded, bounds
+    # until here, bounds are in characters; bytes 10xxxxxx continue a character
+    is_character_start = (np.frombuffer(encoded, np.uint8) & 0b1100_0000) != 0b1000_0000
+    character_starts = np.append(np.flatnonzero(is_character_start), len(encoded))
+    return encoded, character_starts[bounds]
 
 
 def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
@@ -330,27 +354,23 @@ def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
     Terms are first compared by `COMPARED_BYTES` bytes. Only terms that these do not distinguish
     become Python objects.
     """
-    sizes = np.diff(bounds)
-    padded = np.frombuffer(text + bytes(COMPARED_BYTES), np.uint8)
-    windows = sliding_window_view(padded, COMPARED_BYTES)[bounds[:-1]]
-    windows *= np.arange(COMPARED_BYTES) < sizes[:, np.newaxis]
-    prefixes = windows.view(f"S{COMPARED_BYTES}").ravel()
-    # a stable sort only merges terms that are already in few sorted runs
+    prefixes = _take_first_bytes(text, bounds)
+    # a stable sort is fast, because it merges the few sorted sequences that the terms come in
     order = np.argsort(prefixes, kind="stable")
-    prefixes = prefixes.take(order)
-    sizes = sizes.take(order)
+    sizes = np.diff(bounds).take(order)
 
-    is_repeated = np.append(False, prefixes[1:] == prefixes[:-1])[: order.size]
-    is_unsure = is_repeated & ((sizes != np.roll(sizes, 1)) | (sizes > COMPARED_BYTES))
-    term_runs = np.cumsum(~is_repeated)
-    unsure_runs = term_runs[np.flatnonzero(is_unsure)]
-    unsure_runs = unsure_runs[find_run_starts(unsure_runs)]
-    starts = np.searchsorted(term_runs, unsure_runs, side="left").tolist()
-    ends = np.searchsorted(term_runs, unsure_runs, side="right").tolist()
+    is_repeated = ~mark_run_starts(prefixes.take(order))
+    has_other_size = sizes != np.roll(sizes, 1)
+    is_unsure = is_repeated & (has_other_size | (sizes > COMPARED_BYTES))
+    # terms with the same first bytes have the same group number
+    groups = np.cumsum(~is_repeated)
+    unsure_groups = groups[np.flatnonzero(is_unsure)]
+    unsure_groups = unsure_groups[find_run_starts(unsure_groups)]
+    starts = np.searchsorted(groups, unsure_groups, side="left").tolist()
+    ends = np.searchsorted(groups, unsure_groups, side="right").tolist()
     for start, end in zip(starts, ends, strict=True):
-        terms = sorted(
-            (text[bounds[index] : bounds[index + 1]], index) for index in order[start:end].tolist()
-        )
+        indices = order[start:end].tolist()
+        terms = sorted((text[bounds[index] : bounds[index + 1]], index) for index in indices)
         order[start:end] = [index for _, index in terms]
         is_repeated[start + 1 : end] = [
             previous == term for (previous, _), (term, _) in pairwise(terms)
@@ -358,8 +378,18 @@ def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
     return order, is_repeated
 
 
+def _take_first_bytes(text: bytes, bounds: Ints) -> NDArray[np.bytes_]:
+    """Return the first `COMPARED_BYTES` bytes of each term, shorter terms padded by NUL."""
+    padded = np.frombuffer(text + bytes(COMPARED_BYTES), np.uint8)
+    octets = sliding_window_view(padded, COMPARED_BYTES)[bounds[:-1]]
+    sizes = np.diff(bounds)
+    is_behind_term = np.arange(COMPARED_BYTES) >= sizes[:, np.newaxis]
+    octets[is_behind_term] = 0
+    return octets.view(f"S{COMPARED_BYTES}").ravel()
+
+
 def _take_terms(text: bytes, bounds: Ints, terms: Ints) -> tuple[bytes, Ints]:
-    """Return the text and bounds of some terms, in the order of their indices."""
+    """Return the text and the bounds of some terms, given their indices, in this order."""
     octets = np.frombuffer(text, np.uint8)
     sizes = np.diff(bounds)[terms]
     pieces = []

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbtext.classifiers.base import get_term_probabilities
 from nbtext.counts.matrix import iter_blocks
-from nbtext.counts.vocabulary import display_term, is_field_term
+from nbtext.counts.vocabulary import display_term, mask_field_terms
 from nbtext.errors import UsageError
 from nbtext.explain.explanation import find_class_index
 from nbtext.inspection.terms import find_most_frequent_forms
@@ -219,7 +219,7 @@ def _find_words(model: TextClassifier) -> Ints:
     if model.reading.is_counted:
         return np.flatnonzero(is_word)
 
-    is_word &= ~is_field_term(vocabulary)[: vocabulary.n_single_terms]
+    is_word &= ~mask_field_terms(vocabulary)[: vocabulary.n_single_terms]
     if model.settings.char_ngrams is not None:
         from nbtext.text.ngrams import WILDCARD
 

@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.classifiers.base import LinearClassifier, get_classifier_parameters
 from nbtext.corpus.document import Document, collect_contents, count_document_bytes
 from nbtext.counts.statistics import expand_negative_seeds
-from nbtext.counts.vocabulary import display_term, is_field_term
+from nbtext.counts.vocabulary import display_term, mask_field_terms
 from nbtext.errors import UsageError
 from nbtext.inspection.terms import ClassSize, format_term_name, get_class_size, rank_model_terms
 from nbtext.language_model.measures import HeldOutText, measure_held_out_text
@@ -427,7 +427,7 @@ def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
     if model.reading.is_counted:
         return None
     vocabulary = model.fitted.statistics.vocabulary
-    terms = np.flatnonzero(is_field_term(vocabulary) & model.fitted.text_terms).tolist()
+    terms = np.flatnonzero(mask_field_terms(vocabulary) & model.fitted.text_terms).tolist()
     counts = Counter(vocabulary.get_term(term).partition(":")[0] for term in terms)
     sorted_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return dict(sorted_counts) or None

@@ -15,8 +15,8 @@ from nbtext.counts.matrix import iter_blocks
 from nbtext.counts.vocabulary import (
     INFLECTED_WORDS_ATTRIBUTE,
     display_term,
-    is_attribute_category,
     make_category_term,
+    mask_attribute,
 )
 from nbtext.document_fields import clean_fields, clean_text, normalise_field_name
 from nbtext.explain.explanation import find_class_index
@@ -80,7 +80,7 @@ def count_surface_forms(model: TextClassifier) -> dict[int, WordCounts]:
     vocabulary = statistics.vocabulary
     term_counts = statistics.term_counts
     # Inflected words are counted as categories of an attribute of their own.
-    word_ids = np.flatnonzero(is_attribute_category(vocabulary, INFLECTED_WORDS_ATTRIBUTE)).tolist()
+    word_ids = np.flatnonzero(mask_attribute(vocabulary, INFLECTED_WORDS_ATTRIBUTE)).tolist()
     prefix = make_category_term(INFLECTED_WORDS_ATTRIBUTE, "")
     words = [vocabulary.get_term(word_id).removeprefix(prefix) for word_id in word_ids]
     terms = vocabulary.find(model.analysis.build_stemmer()(words))

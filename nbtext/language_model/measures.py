@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.counts.count_table import to_int_or_float
-from nbtext.counts.vocabulary import is_category
+from nbtext.counts.vocabulary import mask_categories
 from nbtext.language_model.dirichlet import divide_or_zero, log, times_log
 from nbtext.language_model.smoothing import log_rising_factorial
 from nbtext.ragged import find_sorted
@@ -85,7 +85,7 @@ def measure_held_out_text(
     that occurs in no training document.
     """
     n_classes = models.statistics.n_classes
-    matrix = matrix.select_terms(~is_category(models.statistics.vocabulary))
+    matrix = matrix.select_terms(~mask_categories(models.statistics.vocabulary))
     known_matrix = matrix.select_terms(models.selected)
     unknown_tokens = matrix.known_tokens - known_matrix.known_tokens + matrix.unknown_tokens
     log_likelihood = _sum_log_likelihoods(models, known_matrix, classes)

@@ -28,7 +28,7 @@ from nbtext.classifiers.held_out import (
 from nbtext.classifiers.multinomial import MultinomialNaiveBayes
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.statistics import estimate_statistics
-from nbtext.counts.vocabulary import SEGMENTATION_MARKS, has_segmentation, is_stop_word
+from nbtext.counts.vocabulary import SEGMENTATION_MARKS, mask_segmentation, mask_stop_words
 from nbtext.fast_dataclasses import dataclass
 from nbtext.fitted_model import (
     MIN_CLEAR_DOCUMENTS,
@@ -125,7 +125,7 @@ def choose_auto_settings(
     vocabulary = statistics.vocabulary
     stop_words = np.zeros_like(selected)
     if settings.counts_stop_words:
-        stop_words = is_stop_word(vocabulary) & selected
+        stop_words = mask_stop_words(vocabulary) & selected
 
     segmentation_choice = NO_CHOICES
     if settings.counts_pairs_and_words:
@@ -291,7 +291,7 @@ def _choose_segmentation(
     of the calibration.
     """
     mask_by_segmentation = {
-        segmentation: has_segmentation(statistics.vocabulary, segmentation) & selected
+        segmentation: mask_segmentation(statistics.vocabulary, segmentation) & selected
         for segmentation in SEGMENTATION_MARKS
     }
     pairs = mask_by_segmentation[PAIRS]

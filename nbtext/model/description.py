@@ -12,9 +12,9 @@ from nbtext.counts.count_table import to_int_or_float
 from nbtext.counts.vocabulary import (
     ENCODED_LINES_ATTRIBUTE,
     display_term,
-    is_attribute_category,
-    is_field_term,
     make_category_term,
+    mask_attribute,
+    mask_field_terms,
 )
 from nbtext.errors import WARNING, Finding, format_quantity
 from nbtext.model.label_findings import check_label_names
@@ -253,7 +253,7 @@ def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
         return
     min_term_documents = REVEALING_PROPORTION / 2 * class_documents.min()
     terms = np.flatnonzero(
-        is_field_term(statistics.vocabulary) & (statistics.term_documents > min_term_documents)
+        mask_field_terms(statistics.vocabulary) & (statistics.term_documents > min_term_documents)
     )
     documents = statistics.get_dense_documents(terms)
     # Documents of a class with the term, minus documents of other classes with it.
@@ -284,7 +284,7 @@ def _list_empty_attributes(statistics: ClassStatistics) -> list[str]:
     empty_attributes = [
         name
         for name in attributes.categorical
-        if not is_attribute_category(statistics.vocabulary, name).any()
+        if not mask_attribute(statistics.vocabulary, name).any()
     ]
     if statistics.moments is not None:
         value_counts = statistics.moments.documents.sum(axis=0).tolist()

@@ -25,7 +25,7 @@ from nbtext.counts.documents import (
 )
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import SeedTerm, SeedTerms, build_count_weights
-from nbtext.counts.vocabulary import Vocabulary, argsort_terms, is_category
+from nbtext.counts.vocabulary import Vocabulary, argsort_terms, mask_categories
 from nbtext.document_fields import COUNT_LIMIT, MAX_NUMBER, MIN_NUMBER, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed_model_error, require_valid_model
 from nbtext.fitted_model import (
@@ -804,7 +804,7 @@ def _require_possible_logs(table: CountTable) -> None:
     min_sums = documents * log_units(np.ones(1))
     # The logarithm is concave, so equal counts in all documents have the largest sum.
     max_sums = documents * (log_units(counts / documents) + 1)
-    is_unweighted = is_category(table.vocabulary)[table.cell_terms] & (sums == 0)
+    is_unweighted = mask_categories(table.vocabulary)[table.cell_terms] & (sums == 0)
     require_valid_model(
         np.all(is_unweighted | ((min_sums <= sums) & (sums <= max_sums))),
         "its sums of log weights do not fit its counts",

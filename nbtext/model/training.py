@@ -28,7 +28,7 @@ from nbtext.classifiers.held_out import (
 from nbtext.compatibility import needs_documents, require_compatible_settings
 from nbtext.counts.counting import Analysis
 from nbtext.counts.statistics import build_count_weights, estimate_statistics
-from nbtext.counts.vocabulary import is_category, make_category_term
+from nbtext.counts.vocabulary import make_category_term, mask_categories
 from nbtext.document_fields import NO_TEXT, Attributes, normalise_field_name
 from nbtext.errors import UsageError, format_quantity
 from nbtext.fitted_model import (
@@ -452,7 +452,7 @@ def choose_terms_and_smoothing(
     """
     selected = _select_by_frequency(statistics.observed_counts, settings.min_df, settings.max_df)
     if statistics.weights.seeds:
-        selected |= statistics.seeds.term_occurs & ~is_category(statistics.vocabulary)
+        selected |= statistics.seeds.term_occurs & ~mask_categories(statistics.vocabulary)
     if choices is None:
         choices = choose_auto_settings(
             statistics,
@@ -556,7 +556,7 @@ def _build_selecting_training(
 
 def _select_by_frequency(statistics: ClassStatistics, min_df: int, max_df: float) -> Mask:
     """Return a mask of the terms of texts within the limits of document frequency, (n_terms,)."""
-    is_text_term = ~is_category(statistics.vocabulary)
+    is_text_term = ~mask_categories(statistics.vocabulary)
     is_candidate = statistics.term_occurs & is_text_term
     if min_df == 1 and max_df == 1:
         return is_candidate

@@ -47,7 +47,7 @@ from nbtext.counts.statistics import (
     estimate_statistics,
     require_seeded_classes,
 )
-from nbtext.counts.vocabulary import Vocabulary, is_category
+from nbtext.counts.vocabulary import Vocabulary, mask_categories
 from nbtext.counts.weighting import weigh_matrix
 from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.errors import UsageError, format_quantity
@@ -276,7 +276,7 @@ class _ExpectationMaximisation:
         is_used = is_in_vocabulary(counts.table.vocabulary, pool.vocabulary)
         term_occurs = counts.table.term_occurs
         if not counts.is_closed:
-            is_excluded = is_category(pool.vocabulary) | find_dropped_terms(
+            is_excluded = mask_categories(pool.vocabulary) | find_dropped_terms(
                 pool.vocabulary, settings, parameters.choices
             )
             is_used |= (pool.term_documents >= MIN_TERM_DOCUMENTS) & ~is_excluded
