@@ -1,6 +1,7 @@
-"""The table of counts of a corpus: documents, term counts and document counts by class and layer.
+"""The count table: how often each term occurs in the documents of each class.
 
-All counts are whole numbers, which add and subtract exactly.
+It is all that most models are estimated from, and a model file contains it. `TableBuilder` builds
+it from postings. Its counts are whole numbers, so tables add and subtract exactly.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Renumbering(NamedTuple):
     """Number of layers of the new columns."""
 
     def apply_to(self, terms: Ints, columns: Ints) -> Renumbering:
-        """Return the numbers after this renumbering of the results of an earlier one; −1 stays."""
+        """Return the renumbering of an earlier renumbering's results: ``terms``, ``columns``."""
+        # number −1, of a removed item, finds the −1 at the end
         new_terms = np.append(self.terms, -1)[terms]
         new_columns = np.append(self.columns, -1)[columns]
         return Renumbering(new_terms, new_columns, self.n_layers)
@@ -61,10 +63,10 @@ class Layer(NamedTuple):
     weight: float | None = None
     """Factor of derived counts, above 0; None for counts of labelled documents.
 
-    Derived counts are neither added nor subtracted.
+    Tables with derived counts are neither added nor subtracted.
     """
     unit: int | None = None
-    """Derived counts are in units of 1 / ``unit``; None for the unit of the table."""
+    """Counts of a derived layer are in units of 1 / ``unit``. None for the unit of the table."""
 
 
 Layers = tuple[Layer, ...]
@@ -77,8 +79,8 @@ UNLABELLED_LAYER = "unlabelled"
 class CellCounts:
     """Counts by column: D_k documents, and a cell (m_jk, d_jk) for each term j that occurs.
 
-    A column is a class, or in a `CountTable` a class in a layer. Cells are sorted by term, then
-    column. All their counts are at least 1. Immutable.
+    A column k is a class, or in a `CountTable` a class in a layer. Cells are sorted by term, then
+    column. Their counts are above 0. Immutable.
     """
 
     vocabulary: Vocabulary
@@ -108,6 +110,20 @@ class CellCounts:
     moments: Moments | None = None
     """Sums of the numeric attributes; None if there are none."""
 
+    @classmethod
+    def empty(cls, vocabulary: Vocabulary, classes: tuple[str, ...]) -> Self:
+        """Return counts without documents, with a column for each class."""
+        no_cells = np.empty(0, np.int64)
+        return cls(
+            vocabulary=vocabulary,
+            classes=classes,
+            class_documents=np.zeros(len(classes), np.int64),
+            term_offsets=np.zeros(len(vocabulary) + 1, np.int64),
+            cell_classes=no_cells,
+            cell_counts=no_cells,
+            cell_documents=no_cells,
+        )
+
     @property
     def posterior_type(self) -> type[Posterior]:
         """`LabelPosterior` if documents are multi-label, else `ClassPosterior`."""
@@ -115,12 +131,12 @@ class CellCounts:
 
     @property
     def n_classes(self) -> int:
-        """K."""
+        """K, the number of classes."""
         return len(self.classes)
 
     @property
     def n_terms(self) -> int:
-        """V."""
+        """V, the number of terms."""
         return len(self.vocabulary)
 
     @property
@@ -139,6 +155,11 @@ class CellCounts:
     def cell_terms(self) -> Ints:
         """Term id of each cell, shape (n_cells,)."""
         return self.per_cell(np.arange(self.n_terms))
+
+    @property
+    def cell_keys(self) -> Keys:
+        """Key (term, column) of each cell, ascending, shape (n_cells,)."""
+        return pair(self.cell_terms, self.cell_classes)
 
     @property
     def term_occurs(self) -> Mask:
@@ -160,22 +181,24 @@ class CellCounts:
         """
         return np.repeat(values, np.diff(self.term_offsets))
 
-    def with_cells(self, documents: AnyArray, keys: Keys, *cells: AnyArray) -> Self:
-        """Return other counts of the same terms.
-
-        ``documents`` are the documents of each column, ``keys`` the sorted keys (term, column) of
-        the new cells, and ``cells`` the arrays of the property `cells`.
-        """
+    def with_cells(
+        self,
+        class_documents: AnyArray,
+        keys: Keys,
+        cell_counts: AnyArray,
+        cell_documents: AnyArray,
+        cell_logs: AnyArray | None = None,
+    ) -> Self:
+        """Return other counts of the same terms; ``keys`` are the sorted keys of their cells."""
         terms, columns = unpair(keys)
-        counts, cell_documents, *logs = cells
         return replace(
             self,
-            class_documents=documents,
+            class_documents=class_documents,
             term_offsets=compute_offsets(np.bincount(terms, minlength=self.n_terms)),
             cell_classes=columns,
-            cell_counts=counts,
+            cell_counts=cell_counts,
             cell_documents=cell_documents,
-            cell_logs=logs[0] if logs else None,
+            cell_logs=cell_logs,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -193,6 +216,7 @@ class CellCounts:
 
 
 def _have_equal_moments(first: Moments | None, second: Moments | None) -> bool:
+    # for equal attributes, both are None or neither
     return first is None or second is None or all(map(np.array_equal, first, second))
 
 
@@ -226,17 +250,17 @@ def regroup_counts(
     columns = numbers[counts.cell_classes]
     stays = columns >= 0
     keys = pair(counts.cell_terms, columns)[stays]
-    keys, cells = sum_cells(keys, *(column[stays] for column in counts.cells))
+    keys, cells = sum_cells(keys, *(values[stays] for values in counts.cells))
     if counts.cell_logs is not None:
-        require_exact_logs(*cells[:2])
+        require_exact_logs(cells[0], cells[1])
 
-    sources = np.flatnonzero(numbers >= 0)
-    targets = numbers[sources]
+    old_columns = np.flatnonzero(numbers >= 0)
+    new_columns = numbers[old_columns]
     documents = np.zeros_like(counts.class_documents, shape=n_columns)
-    np.add.at(documents, targets, counts.class_documents[sources])
+    np.add.at(documents, new_columns, counts.class_documents[old_columns])
     moments = counts.moments
     if moments is not None:
-        moments = moments.take_classes(sources).reindex_classes(targets, n_columns)
+        moments = moments.take_classes(old_columns).reindex_classes(new_columns, n_columns)
     return replace(counts.with_cells(documents, keys, *cells), classes=classes, moments=moments)
 
 
@@ -255,7 +279,10 @@ class CountTable(CellCounts):
     More than 1 if documents have weights.
     """
     layers: Layers = (Layer(),)
-    """Layers of labelled documents, sorted by name, the first without a name; then derived ones."""
+    """Layers of labelled documents, sorted by name, the first without a name.
+
+    Derived layers follow.
+    """
 
     @property
     def n_document_layers(self) -> int:
@@ -265,9 +292,11 @@ class CountTable(CellCounts):
     @property
     def n_documents(self) -> float:
         """D, the sum of the documents' weights in units of 1 / `unit`; an int if it is whole."""
-        if self.posterior_type.is_exclusive:
-            return to_int_or_float(self.class_documents.sum())
-        return to_int_or_float(self.class_documents[: len(self.layers)].sum())
+        class_documents = self.class_documents
+        if not self.posterior_type.is_exclusive:
+            # all documents have the reserved label, which is the first class
+            class_documents = class_documents[: len(self.layers)]
+        return to_int_or_float(class_documents.sum())
 
     @property
     def column_classes_and_layers(self) -> tuple[Ints, Ints]:
@@ -277,8 +306,7 @@ class CountTable(CellCounts):
     @property
     def counts_by_field(self) -> dict[str, Any]:
         """All counts by the name of their field, in units of 1 / `unit`."""
-        cells = dict(zip(CELL_FIELDS, self.cells, strict=False))
-        return {"class_documents": self.class_documents, **cells}
+        return _name_counts(self.class_documents, self.cells)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CountTable):
@@ -293,9 +321,8 @@ class CountTable(CellCounts):
         Counts become float64 if one of them exceeds 64 bits.
         """
         cell_factors = factors[self.cell_classes]
-        products = [_multiply(column, cell_factors) for column in self.cells]
-        documents = _multiply(self.class_documents, factors)
-        return {"class_documents": documents, **dict(zip(CELL_FIELDS, products, strict=False))}
+        cells = [_multiply(values, cell_factors) for values in self.cells]
+        return _name_counts(_multiply(self.class_documents, factors), cells)
 
     def to_units(self, unit: int) -> CountTable:
         """Return the table in units of 1 / ``unit``, a multiple of its own unit."""
@@ -316,7 +343,10 @@ class CountTable(CellCounts):
         return replace(regrouped, layers=layers)
 
     def sum_layers(self, first: int, end: int) -> CountTable:
-        """Return the sum of the layers from ``first`` up to ``end``, which have the same unit."""
+        """Return the sum of the layers from ``first`` up to ``end``, which have the same unit.
+
+        A table with one layer is returned unchanged.
+        """
         if len(self.layers) == 1:
             return self
         classes, layers = self.column_classes_and_layers
@@ -333,7 +363,7 @@ class CountTable(CellCounts):
     @property
     def labelled_table(self) -> CountTable:
         """The sum of the layers of labelled documents by class, without derived layers."""
-        # a table that caches itself would stay in memory until garbage is collected
+        # A table that caches itself would stay in memory until garbage is collected.
         if len(self.layers) == 1:
             return self
         return self._labelled_table
@@ -349,8 +379,8 @@ class CountTable(CellCounts):
         this table.
         """
         require_same_attributes(self, other)
-        unit = max(self.unit, other.unit)
-        if not self.unit == other.unit == unit:
+        if self.unit != other.unit:
+            unit = max(self.unit, other.unit)
             return self.to_units(unit).combine(other.to_units(unit), sign)
 
         classes = tuple(sorted({*self.classes, *other.classes}))
@@ -364,20 +394,22 @@ class CountTable(CellCounts):
         documents[their_columns] += sign * other.class_documents
         my_keys = pair(my_terms[self.cell_terms], my_columns[self.cell_classes])
         their_keys = pair(their_terms[other.cell_terms], their_columns[other.cell_classes])
-        pairs = zip(self.cells, other.cells, strict=True)
-        columns = [np.concatenate((mine, sign * theirs)) for mine, theirs in pairs]
-        keys, cells = sum_cells(np.concatenate((my_keys, their_keys)), *columns)
-        _require_possible(documents, keys, cells)
+        keys, cells = add_cells(my_keys, self.cells, their_keys, other.cells, sign)
+        _require_possible_counts(documents, keys, *cells)
         moments = None
         if self.moments is not None and other.moments is not None:
             my_moments = self.moments.reindex_classes(my_columns, documents.size)
             their_moments = other.moments.reindex_classes(their_columns, documents.size)
-            moments = _combine_moments(my_moments, their_moments, sign)
+            combine = my_moments.add if sign > 0 else my_moments.subtract
+            moments = combine(their_moments)
 
-        stays = cells[0] > 0
-        united = replace(self, vocabulary=vocabulary, classes=classes, layers=layers)
-        united = united.with_cells(documents, keys[stays], *(column[stays] for column in cells))
-        table, renumbering = replace(united, moments=moments).drop_empty()
+        counts = cells[0]
+        stays = counts > 0
+        combined = replace(
+            self, vocabulary=vocabulary, classes=classes, layers=layers, moments=moments
+        )
+        combined = combined.with_cells(documents, keys[stays], *(values[stays] for values in cells))
+        table, renumbering = combined.drop_empty()
         return _CombinedTable(
             table,
             renumbering.apply_to(my_terms, my_columns),
@@ -391,9 +423,9 @@ class CountTable(CellCounts):
         first layer always stays.
         """
         if self.cell_logs is not None:
-            require_exact_logs(*self.cells[:2])
+            require_exact_logs(self.cell_counts, self.cell_documents)
         term_stays = self.term_occurs
-        has_documents = self.class_documents.reshape(-1, len(self.layers)) > 0
+        has_documents = self.class_documents.reshape(-1, len(self.layers)) > 0  # class by layer
         class_stays = np.any(has_documents, axis=1)
         layer_stays = np.any(has_documents, axis=0)
         layer_stays[0] = True
@@ -416,8 +448,9 @@ class CountTable(CellCounts):
         return NumberedTable(table, renumbering)
 
 
-def _combine_moments(first: Moments, second: Moments, sign: int) -> Moments:
-    return first.add(second) if sign > 0 else first.subtract(second)
+def _name_counts(class_documents: AnyArray, cells: Sequence[AnyArray]) -> dict[str, Any]:
+    """Return counts by the name of their field; ``cells`` may lack the sums of log weights."""
+    return {"class_documents": class_documents, **dict(zip(CELL_FIELDS, cells, strict=False))}
 
 
 def _number_selected(selected: Mask) -> Ints:
@@ -434,19 +467,27 @@ def _map_columns(table: CountTable, classes: Sequence[str], layers: Layers) -> I
     return np.add.outer(table_classes * len(layers), table_layers).ravel()
 
 
-def _require_possible(documents: Ints, keys: Keys, cells: Sequence[Ints]) -> None:
+def _require_possible_counts(
+    class_documents: Ints,
+    keys: Keys,
+    cell_counts: Ints,
+    cell_documents: Ints,
+    cell_logs: Ints | None = None,
+) -> None:
     """Raise `UsageError` if no documents can have these counts.
 
-    ``documents`` are the documents by column, shape (n_columns,), ``cells`` the counts by key.
+    They are the fields of `CellCounts`, with the cells by their ``keys`` (term, column).
     """
-    counts, cell_documents, *logs = cells
-    occurs = counts > 0
+    occurs = cell_counts > 0
+    has_documents = cell_documents > 0
     _, columns = unpair(keys)
-    is_possible = (cell_documents <= counts) & (cell_documents <= documents[columns])
-    is_possible &= ((cell_documents > 0) == occurs) & (counts >= 0)
-    for sums in logs:
-        is_possible &= (sums >= 0) & (occurs | (sums == 0))
-    if documents.min(initial=0) < 0 or not is_possible.all():
+    is_possible = (cell_counts >= 0) & (has_documents == occurs)
+    is_possible &= cell_documents <= cell_counts
+    is_possible &= cell_documents <= class_documents[columns]
+    if cell_logs is not None:
+        is_possible &= cell_logs >= 0
+        is_possible &= occurs | (cell_logs == 0)
+    if class_documents.min(initial=0) < 0 or not is_possible.all():
         raise UsageError("cannot take away documents that were never counted")
 
 
@@ -497,8 +538,8 @@ def log_units(counts: Numbers) -> Ints:
     return np.rint(np.log1p(counts, dtype=np.float64) * LOG_UNITS).astype(np.int64)
 
 
-MAX_LOG_UNITS = 2**63
-"""Sums of log weights stay below this number of units."""
+INT64_LIMIT = 2**63
+"""Counts and sums in 64 bits are below this number."""
 
 
 def require_exact_logs(counts: Ints, documents: Ints) -> None:
@@ -506,9 +547,10 @@ def require_exact_logs(counts: Ints, documents: Ints) -> None:
 
     ``counts`` and ``documents`` are m_jk and d_jk of the cells, shapes (n_cells,).
     """
-    # an upper bound, because the logarithm is concave
-    bounds = documents * np.log1p(counts / np.maximum(documents, 1)) * LOG_UNITS
-    if bounds.max(initial=0) >= MAX_LOG_UNITS:
+    # The logarithm is concave, so the sum is largest if all documents have the mean count.
+    mean_counts = counts / np.maximum(documents, 1)
+    max_sums = documents * np.log1p(mean_counts) * LOG_UNITS
+    if max_sums.max(initial=0) >= INT64_LIMIT:
         raise UsageError(
             "the sums of log weights are too large to stay exact",
             hint="give documents smaller weights, or use --weighting counts",
@@ -518,7 +560,7 @@ def require_exact_logs(counts: Ints, documents: Ints) -> None:
 def _multiply(numbers: Numbers, factors: Ints) -> Numbers:
     """Return the products, as float64 if one of them exceeds 64 bits."""
     products = numbers * factors.astype(np.float64)
-    if products.max(initial=0) >= MAX_LOG_UNITS:
+    if products.max(initial=0) >= INT64_LIMIT:
         return products
     return numbers * factors
 
@@ -526,24 +568,39 @@ def _multiply(numbers: Numbers, factors: Ints) -> Numbers:
 def sum_cells(keys: Keys, *columns: NDArray[Number]) -> tuple[Keys, list[NDArray[Number]]]:
     """Return the distinct keys, sorted, and the sums of each column by key.
 
-    Keys and columns have the shape (n,). Keys in few sorted runs are fastest, since a stable sort
-    merges them.
+    Keys and columns have the shape (n,).
     """
+    # a stable sort is fastest if the keys consist of few sorted sequences, which it merges
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    is_start = np.append(True, keys[1:] != keys[:-1])[: keys.size]
-    starts = np.flatnonzero(is_start)
+    starts = find_run_starts(keys)
     return keys[starts], [np.add.reduceat(column[order], starts) for column in columns]
 
 
+def add_cells(
+    first_keys: Keys,
+    first_cells: Sequence[AnyArray],
+    second_keys: Keys,
+    second_cells: Sequence[AnyArray],
+    factor: float,
+) -> tuple[Keys, list[AnyArray]]:
+    """Return the keys and the values of the cells of both tables, the second times a factor.
+
+    Values are arrays in the order of `CellCounts.cells`. Values of the same key are added up.
+    """
+    pairs = zip(first_cells, second_cells, strict=True)
+    columns = [np.concatenate((first, factor * second)) for first, second in pairs]
+    return sum_cells(np.concatenate((first_keys, second_keys)), *columns)
+
+
 class TableBuilder:
-    """Sums the postings of a stream of labelled documents.
+    """Builds a count table from the postings of a stream of labelled documents.
 
     Memory grows with the number of cells, not of documents.
     """
 
     def __init__(self, attributes: Attributes = NO_ATTRIBUTES, *, logs: bool = False) -> None:
-        """Count documents with attributes; with ``logs``, also sum log weights."""
+        """Prepare for documents with attributes; with ``logs``, also sum log weights."""
         self.vocabulary = GrowingVocabulary()
         self._attributes = attributes
         self._moments: Moments | None = None
@@ -552,12 +609,17 @@ class TableBuilder:
 
             self._moments = Moments.zero(0, len(attributes.number_columns))
         self._classes: dict[str, int] = {}
-        self._class_documents = np.zeros(16, np.int64)
-        self._cells = KeyTable(bits=13)
+        """Class number of each label, in order of first occurrence."""
+        self._class_documents = np.zeros(0, np.int64)
+        """Documents by class number. It may be longer than the classes."""
+        self._cells = KeyTable()
+        """Cell number of each key (term, class)."""
         self._sums_logs = logs
-        cell_fields = CELL_FIELDS if logs else CELL_FIELDS[:2]
-        self._sums = [np.zeros(1 << 11, np.int64) for _ in cell_fields]
+        n_sums = len(CELL_FIELDS) if logs else 2
+        self._sums = [np.zeros(0, np.int64) for _ in range(n_sums)]
+        """For each of `CELL_FIELDS`, the sums by cell number. They may be longer than the cells."""
         self._unit = 1
+        """All sums are in units of 1 / ``_unit``."""
 
     @property
     def labels(self) -> list[str]:
@@ -583,10 +645,11 @@ class TableBuilder:
 
         ``postings`` have term ids of this builder's vocabulary. ``classes`` are class numbers, and
         ``weights`` are in units of 1 / `WEIGHT_UNIT` (None if all are 1), shapes (n_docs,).
-        ``label_sets`` are the further classes of multi-label documents.
+        Multi-label documents have the class of the reserved label, and their labels are in
+        ``label_sets``.
         """
         if label_sets is not None:
-            self._add_further_labels(postings, weights, label_sets)
+            self._add_labels(postings, weights, label_sets)
         if weights is not None and self._unit == 1:
             self._unit = WEIGHT_UNIT
             for counts in (self._class_documents, *self._sums):
@@ -598,9 +661,7 @@ class TableBuilder:
             n_classes = len(self._classes)
             self._moments = self._moments.add_values(postings.values, classes, n_classes)
 
-    def _add_further_labels(
-        self, postings: Postings, weights: Ints | None, label_sets: LabelSets
-    ) -> None:
+    def _add_labels(self, postings: Postings, weights: Ints | None, label_sets: LabelSets) -> None:
         """Count each document under each of its labels."""
         n_documents = label_sets.sizes.size
         for rows, classes in label_sets.iterate_ranks():
@@ -633,27 +694,32 @@ class TableBuilder:
         ``classes`` and ``weights`` are as in `add`. With ``logs``, also sum log weights.
         """
         posting_classes = classes.take(postings.documents)
+        # postings of the same term and class follow each other, so they are summed first
         starts = find_run_starts(postings.terms, posting_classes)
         keys = pair(postings.terms.take(starts), posting_classes.take(starts))
         cells = self._cells.intern(keys)
 
-        documents = np.diff(starts, append=posting_classes.size)
-        columns = [postings.counts]
+        posting_values = [postings.counts]
         if logs:
-            columns.append(log_units(postings.counts))
+            posting_values.append(log_units(postings.counts))
+        documents = np.diff(starts, append=posting_classes.size)
         if self._unit != 1:
             if weights is None:
                 weights = np.full(classes.size, self._unit)
             posting_weights = weights.take(postings.documents)
-            columns = [column * posting_weights for column in columns]
+            posting_values = [values * posting_weights for values in posting_values]
             documents = np.add.reduceat(posting_weights, starts)
-        counts, *log_sums = (np.add.reduceat(column, starts) for column in columns)
+        counts, *log_sums = (np.add.reduceat(values, starts) for values in posting_values)
+        n_cells = len(self._cells) + 1  # cells are numbered from 1
         for index, sums in enumerate((counts, documents, *log_sums)):
-            self._sums[index] = _grow(self._sums[index], len(self._cells) + 1)
+            self._sums[index] = _grow(self._sums[index], n_cells)
             np.add.at(self._sums[index], cells, sums)
 
     def freeze(self) -> NumberedTable:
-        """Return the table. The builder cannot be used again: its own tables are freed."""
+        """Return the table, and its numbers by the numbers of this builder.
+
+        The builder cannot be used again: its own tables are freed.
+        """
         vocabulary, final_terms = self.vocabulary.freeze()
         classes = sorted(self._classes)
         old_numbers = np.array([self._classes[label] for label in classes], np.int64)
@@ -665,25 +731,14 @@ class TableBuilder:
         del terms, columns
 
         order = np.argsort(keys)
-        cell_ids = order + 1
-        sums = (_grow(column, cell_ids.size + 1)[cell_ids] for column in self._sums)
+        # The sums of logs may be shorter than the other sums, if the last cells have no logs.
+        cells = (_grow(sums, order.size + 1)[order + 1] for sums in self._sums)
         moments = self._moments
         if moments is not None:
             moments = moments.take_classes(old_numbers)
-        empty = np.empty(0, np.int64)
-        table = CountTable(
-            vocabulary=vocabulary,
-            classes=tuple(classes),
-            class_documents=empty,
-            term_offsets=empty,
-            cell_classes=empty,
-            cell_counts=empty,
-            cell_documents=empty,
-            attributes=self._attributes,
-            moments=moments,
-            unit=self._unit,
-        )
-        table = table.with_cells(self._class_documents[old_numbers], keys[order], *sums)
+        table = CountTable.empty(vocabulary, tuple(classes))
+        table = table.with_cells(self._class_documents[old_numbers], keys[order], *cells)
+        table = replace(table, attributes=self._attributes, moments=moments, unit=self._unit)
         table, renumbering = table.drop_empty()
         return NumberedTable(table, renumbering.apply_to(final_terms, final_classes))
 

@@ -24,6 +24,7 @@ from nbtext.counts.count_table import (
     Counts,
     CountTable,
     Number,
+    add_cells,
     collect_fields,
     regroup_counts,
     sum_cells,
@@ -113,10 +114,9 @@ class ClassStatistics(CellCounts):
 
     @cached_property
     def _observed_counts(self) -> Self:
-        keys = pair(self.cell_terms, self.cell_classes)
-        seed_keys = pair(self.seeds.cell_terms, self.seeds.cell_classes)
         pseudo_counts = np.zeros(self.cell_counts.size)
-        pseudo_counts[find_sorted(keys, seed_keys)] = self.seeds.cell_counts
+        seed_cells = find_sorted(self.cell_keys, self.seeds.cell_keys)
+        pseudo_counts[seed_cells] = self.seeds.cell_counts
         return replace(
             self,
             class_documents=self.class_documents - self.seeds.class_documents,
@@ -124,7 +124,7 @@ class ClassStatistics(CellCounts):
             cell_documents=np.round(self.cell_documents - pseudo_counts, SUM_DECIMALS),
             cell_logs=None,
             weights=self.weights._replace(seeds=()),
-            seeds=_no_seeds(self),
+            seeds=CellCounts.empty(self.vocabulary, self.classes),
         )
 
     @cached_property
@@ -353,7 +353,7 @@ def estimate_statistics(table: CountTable, weights: CountWeights = UNWEIGHTED) -
     # The order of the floats matters: quotients by the unit, plus seed words, plus the weights of
     # derived layers times their counts.
     labelled = table.labelled_table
-    seeds = _no_seeds(labelled)
+    seeds = CellCounts.empty(labelled.vocabulary, labelled.classes)
     statistics = ClassStatistics(
         **collect_fields(labelled), table=table, weights=weights, seeds=seeds
     )
@@ -394,11 +394,7 @@ def _split_labels(statistics: ClassStatistics) -> LabelStatistics:
 
 def add_counts(counts: Counts, other: CellCounts, factor: float) -> Counts:
     """Return the counts plus ``factor`` times others of the same vocabulary and columns."""
-    my_keys = pair(counts.cell_terms, counts.cell_classes)
-    their_keys = pair(other.cell_terms, other.cell_classes)
-    pairs = zip(counts.cells, other.cells, strict=True)
-    columns = [np.concatenate((mine, factor * theirs)) for mine, theirs in pairs]
-    keys, cells = sum_cells(np.concatenate((my_keys, their_keys)), *columns)
+    keys, cells = add_cells(counts.cell_keys, counts.cells, other.cell_keys, other.cells, factor)
     documents = counts.class_documents + factor * other.class_documents
     return counts.with_cells(documents, keys, *cells)
 
@@ -421,18 +417,5 @@ def count_seeds(seeds: SeedTerms, counts: CellCounts) -> CellCounts:
     if counts.cell_logs is not None:
         cells.append(pseudo_counts * LOG_UNITS)
     documents = (counts.class_documents == 0).astype(np.int64)
-    return _no_seeds(counts).with_cells(documents, keys, *cells)
-
-
-def _no_seeds(counts: CellCounts) -> CellCounts:
-    """Return pseudo-counts without cells, with the vocabulary and classes of ``counts``."""
-    no_cells = np.zeros(0, np.int64)
-    return CellCounts(
-        vocabulary=counts.vocabulary,
-        classes=counts.classes,
-        class_documents=np.zeros_like(counts.class_documents),
-        term_offsets=np.zeros(counts.n_terms + 1, np.int64),
-        cell_classes=no_cells,
-        cell_counts=no_cells,
-        cell_documents=no_cells,
-    )
+    no_counts = CellCounts.empty(counts.vocabulary, counts.classes)
+    return no_counts.with_cells(documents, keys, *cells)

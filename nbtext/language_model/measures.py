@@ -106,9 +106,7 @@ def _sum_log_likelihoods(
     """Return Σ log φ_jk of known tokens by the class of their document, shape (n_classes,)."""
     statistics = models.statistics
     entry_classes = classes[known.entry_documents]
-    cells = find_sorted(
-        pair(statistics.cell_terms, statistics.cell_classes), pair(known.terms, entry_classes)
-    )
+    cells = find_sorted(statistics.cell_keys, pair(known.terms, entry_classes))
     # −1, for a term that the class does not contain, finds the 0 at the end.
     counts = np.append(statistics.cell_counts, 0)[cells]
     class_tokens = models.class_tokens[entry_classes]
