@@ -1,8 +1,9 @@
 """A corpus as counts: its count table and a sample of its documents.
 
-Counts of two corpora add and subtract. Terms can be removed, classes renamed or merged, and
-documents removed, without reading the corpus again. The counts of a subset of a corpus are the sum
-of its documents, or the counts of the corpus less the other documents.
+`CorpusCounts` add and subtract. Terms can be removed, and classes renamed or merged, without
+reading the corpus again. `Subsets` computes the tables of subsets, such as the folds of a
+cross-validation: the sum of the documents, or the table of the corpus without the other documents.
+`subtract_documents` removes documents from a model, and checks that the model has learnt them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class CorpusCounts:
     is_closed: bool = False
     """True if the vocabulary is fixed: added documents are counted over these terms only."""
     documents: CountedDocuments = NO_DOCUMENTS
-    """All documents in their order, none if they were not kept."""
+    """All documents of the corpus in their order, or none if they were not kept."""
 
     @classmethod
     def from_documents(
@@ -87,8 +88,8 @@ class CorpusCounts:
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts of both corpora together, without derived layers.
 
-        If a corpus is closed, the result has only its terms. The result has all documents if both
-        corpora have them.
+        If one corpus is closed, the result has only the terms of this corpus. The result has all
+        documents if both corpora have all documents.
         """
         mine, theirs = match_label_kinds(self.drop_derived_layers(), other.drop_derived_layers())
         if other.is_closed:
@@ -97,18 +98,12 @@ class CorpusCounts:
             theirs = theirs.restrict_to_vocabulary(self.table.vocabulary)
         table, my_numbers, their_numbers = mine.table.combine(theirs.table, 1)
         sample = mine.sample.renumber(my_numbers) + theirs.sample.renumber(their_numbers)
-        documents = []
+        documents = NO_DOCUMENTS
         if mine.documents and theirs.documents:
-            documents = [
-                mine.documents.renumber(my_numbers),
-                theirs.documents.renumber(their_numbers),
-            ]
-        return CorpusCounts(
-            table,
-            sample,
-            self.is_closed or other.is_closed,
-            CountedDocuments.concatenate(documents),
-        )
+            my_documents = mine.documents.renumber(my_numbers)
+            their_documents = theirs.documents.renumber(their_numbers)
+            documents = CountedDocuments.concatenate((my_documents, their_documents))
+        return CorpusCounts(table, sample, self.is_closed or other.is_closed, documents)
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts without the documents of another corpus, and without derived layers.
@@ -146,41 +141,41 @@ class CorpusCounts:
         selected = selected | mask_categories(table.vocabulary)
         selected = include_ngram_parts(table.vocabulary, selected)
         new_ids = np.cumsum(selected) - 1
-        cells = selected[table.cell_terms]
-        keys = pair(new_ids[table.cell_terms[cells]], table.cell_classes[cells])
+        stays = selected[table.cell_terms]
+        keys = pair(new_ids[table.cell_terms[stays]], table.cell_classes[stays])
         restricted = replace(table, vocabulary=table.vocabulary.restrict(selected))
         restricted = restricted.with_cells(
-            table.class_documents, keys, *(column[cells] for column in table.cells)
+            table.class_documents, keys, *(values[stays] for values in table.cells)
         )
-        matrix = documents.matrix.select_terms(selected)
-        matrix = matrix._replace(terms=new_ids.astype(matrix.terms.dtype)[matrix.terms])
-        sample = replace(self.sample, documents=replace(documents, matrix=matrix))
+        documents = replace(documents, matrix=documents.matrix.select_terms(selected))
+        sample = replace(self.sample, documents=documents)
+        sample = sample.renumber(table.renumber_terms(new_ids))
         return replace(self, table=restricted, sample=sample)
 
     def widen(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Ints, Ints]:
-        """Return the counts with the terms of another vocabulary added, which have no cells.
+        """Return the counts with the terms of another vocabulary, which have no cells.
 
-        The arrays are the new term ids of this vocabulary and of the other one.
+        Also return the new ids of the terms of this vocabulary and of the other vocabulary.
         """
         table = self.table
         union, my_ids, their_ids = table.vocabulary.union(vocabulary)
         sizes = np.zeros(len(union), np.int64)
         sizes[my_ids] = np.diff(table.term_offsets)
-        columns = np.arange(table.class_documents.size)
-        sample = self.sample.renumber(Renumbering(my_ids, columns, len(table.layers)))
+        sample = self.sample.renumber(table.renumber_terms(my_ids))
         table = replace(table, vocabulary=union, term_offsets=compute_offsets(sizes))
         return replace(self, table=table, sample=sample), my_ids, their_ids
 
     def reduce_unit(self) -> CorpusCounts:
-        """Return the counts in whole documents if they are whole, otherwise unchanged.
+        """Return the counts in units of whole documents if they are whole, otherwise unchanged.
 
-        All sampled documents must have the weight 1. So removed documents with weights leave no
-        trace, and equal counts have equal numbers after any updates.
+        They also stay unchanged if a sampled document has a weight other than 1. So a removed
+        document with a weight leaves no trace, and equal counts have equal numbers after any
+        updates.
         """
         table = self.table
         documents = self.sample.documents
         unit = table.unit
-        if unit == 1 or (documents.weights is not None and np.any(documents.weights != unit)):
+        if unit == 1 or np.any(documents.fill_weights(unit) != unit):
             return self
         sample = replace(self.sample, documents=replace(documents, weights=None))
         counts = table.counts_by_field
@@ -192,7 +187,8 @@ class CorpusCounts:
     def with_log_sums(self, *, enabled: bool) -> CorpusCounts:
         """Return the counts with sums of log weights if ``enabled``, else without.
 
-        Missing sums are computed from all documents. If these were not kept, nothing is added.
+        Missing sums are computed from all documents. If these were not kept, return the counts
+        unchanged.
         """
         if not enabled:
             return replace(self, table=replace(self.table, cell_logs=None))
@@ -221,13 +217,14 @@ class CorpusCounts:
     def with_layer(self, layer: Layer, counts: CellCounts) -> CorpusCounts:
         """Return the counts with one more derived layer.
 
-        ``counts`` are its counts by class, with the same terms and classes.
+        ``counts`` are the counts of the layer by class, with the same terms and classes.
         """
         layers = (*self.table.layers, layer)
         n_layers = len(layers)
         column_classes, column_layers = self.table.column_classes_and_layers
         columns = column_classes * n_layers + column_layers
         widened = self._regroup_columns(columns, self.table.classes, layers)
+        # the new layer is the last layer of each class
         layer_columns = np.arange(counts.n_classes) * n_layers + n_layers - 1
         n_columns = n_layers * counts.n_classes
         derived = regroup_counts(counts, layer_columns, counts.classes, n_columns)
@@ -242,6 +239,7 @@ class CorpusCounts:
         """
         renumbering = Renumbering(np.arange(self.table.n_terms), columns, len(layers))
         documents = self.sample.documents.renumber(renumbering)
+        # a sample is sorted by column too, so it is sorted again
         sample = DocumentSample.from_documents(documents, self.sample.size, self.sample.bound)
         return replace(
             self,
@@ -255,6 +253,7 @@ def add_reserved_label(table: CountTable) -> CountTable:
     """Return single-label counts as multi-label counts: all documents have the reserved label."""
     if not table.posterior_type.is_exclusive:
         return table
+    # with only one class, the number of a column is the number of its layer
     _, column_layers = table.column_classes_and_layers
     all_documents = table.regroup_columns(column_layers, (ALL_DOCUMENTS_LABEL,), table.layers)
     return all_documents.combine(table, 1).table
@@ -263,7 +262,7 @@ def add_reserved_label(table: CountTable) -> CountTable:
 def match_label_kinds(
     first: CorpusCounts, second: CorpusCounts
 ) -> tuple[CorpusCounts, CorpusCounts]:
-    """Return two corpora, both as counts of multi-label documents if one of them is."""
+    """Return two corpora unchanged, or both with multi-label documents if only one has them."""
     if first.table.posterior_type is second.table.posterior_type:
         return first, second
     return first.with_label_sets(), second.with_label_sets()
@@ -319,27 +318,29 @@ def relabel_documents(
 def _replace_labels(
     documents: CountedDocuments, labels: Labels, n_layers: int
 ) -> tuple[CountedDocuments, tuple[str, ...]]:
-    """Return the documents with new labels, and the classes of these, sorted.
+    """Return the documents with new labels, and the distinct labels, sorted.
 
     If a label is a set, all documents become multi-label documents.
     """
     layers = documents.columns % n_layers
     label_lists = [list_labels(label) for label in labels]
+    all_labels = list(chain.from_iterable(label_lists))
     if not contain_label_sets(labels):
-        classes, numbers = _number_labels(list(chain.from_iterable(label_lists)))
+        classes, numbers = _number_labels(all_labels)
         return replace(documents, columns=numbers * n_layers + layers), classes
-    # the reserved label is first
-    classes, numbers = _number_labels([ALL_DOCUMENTS_LABEL, *chain.from_iterable(label_lists)])
+    # The reserved label is class 0, so the column of a document under it is its layer.
+    classes, numbers = _number_labels([ALL_DOCUMENTS_LABEL, *all_labels])
+    label_numbers = numbers[1:]
     sizes = np.array([len(names) for names in label_lists], np.int64)
-    label_sets = LabelSets(sizes, numbers[1:] * n_layers + np.repeat(layers, sizes))
+    label_sets = LabelSets(sizes, label_numbers * n_layers + np.repeat(layers, sizes))
     return replace(documents, columns=layers, labels=label_sets), classes
 
 
 def weigh_entries(documents: CountedDocuments, unit: int, *, logs: bool) -> list[Ints]:
     """Return the amounts that each matrix entry of single-label documents adds to its cell.
 
-    These are arrays of shape (n_entries,) in the order of `CountTable.cells`, with ``logs`` also
-    the sums of log weights.
+    They are arrays of shape (n_entries,) in the order of `CellCounts.cells`. The array of log
+    weights is only returned with ``logs``.
     """
     counts = documents.matrix.counts
     weights = np.repeat(documents.fill_weights(unit), documents.matrix.row_sizes)
@@ -366,11 +367,11 @@ class Subsets:
     """
 
     def __init__(self, table: CountTable, documents: CountedDocuments) -> None:
-        """Prepare subsets; documents are numbered as in the table."""
+        """Prepare subsets; terms and columns of the documents are numbered as in the table."""
         self.table = table
         self.documents = documents
         self._rows, self._row_counts = documents.split_by_column()
-        self._cells = find_entry_cells(self.table, self._rows)
+        self._cells = find_entry_cells(table, self._rows)
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -384,34 +385,38 @@ class Subsets:
     def subtract_rows(self, rows: Ints) -> CountTable:
         """Return the table without some documents, given their row numbers.
 
-        For this, ``documents`` need not be all documents of the corpus.
+        This is possible even if ``documents`` are only some of the documents of the corpus.
         """
         return self._sum_documents(rows, subtract=True)
 
     def _sum_documents(self, rows: Ints, *, subtract: bool) -> CountTable:
-        """Return the table of some documents, or with ``subtract`` of all others."""
-        corpus = self.table
-        row_counts = self._row_counts
-        starts = compute_offsets(row_counts)[rows]
-        rows = compute_flat_indices(starts, row_counts[rows])
-        documents = self._rows.take(rows)
-        bounds = self._rows.matrix.offsets
-        cells = self._cells[compute_flat_indices(bounds[rows], bounds[rows + 1] - bounds[rows])]
+        """Return the table of some documents, or with ``subtract`` of all other documents.
 
-        def sum_items(totals: Numbers, indices: Ints, items: Ints) -> Ints:
+        ``rows`` are their indices in ``self.documents``.
+        """
+        corpus = self.table
+        starts = compute_offsets(self._row_counts)[rows]
+        label_rows = compute_flat_indices(starts, self._row_counts[rows])
+        documents = self._rows.take(label_rows)
+        matrix = self._rows.matrix
+        entries = compute_flat_indices(matrix.offsets[label_rows], matrix.row_sizes[label_rows])
+        cells = self._cells[entries]
+
+        def sum_amounts(totals: Numbers, indices: Ints, amounts: Ints) -> Ints:
+            """Return the sum of the amounts by index, or the totals without it."""
             sums = np.zeros(totals.size, np.int64)
-            np.add.at(sums, indices, items)
+            np.add.at(sums, indices, amounts)
             if subtract:
                 np.subtract(totals, sums, out=sums)
             return sums
 
-        entries = weigh_entries(documents, corpus.unit, logs=corpus.cell_logs is not None)
+        entry_amounts = weigh_entries(documents, corpus.unit, logs=corpus.cell_logs is not None)
         counts, cell_documents, *logs = (
-            sum_items(totals, cells, items)
-            for totals, items in zip(corpus.cells, entries, strict=True)
+            sum_amounts(totals, cells, amounts)
+            for totals, amounts in zip(corpus.cells, entry_amounts, strict=True)
         )
         weights = documents.fill_weights(corpus.unit)
-        class_documents = sum_items(corpus.class_documents, documents.columns, weights)
+        class_documents = sum_amounts(corpus.class_documents, documents.columns, weights)
         stays = cell_documents > 0
         moments = corpus.moments
         values = documents.matrix.values
@@ -430,18 +435,20 @@ class Subsets:
         )
 
     def with_log_sums(self) -> Subsets:
-        """Return the subsets with sums of log weights.
+        """Return subsets of the same corpus, with sums of log weights.
 
-        For this, ``documents`` must be all documents of the corpus.
+        The documents must be all documents of the corpus.
         """
         subsets = copy(self)
         subsets.table = add_log_sums(self.table, self.documents)
         return subsets
 
     def select_counts(self, selected: Mask, sample_size: int) -> CorpusCounts:
-        """Return the table of the selected documents, and a sample of at most ``sample_size``."""
-        eligible = selected if sample_size else np.zeros_like(selected)
-        sample = DocumentSample.from_documents(self.documents, sample_size, eligible=eligible)
+        """Return the table of the selected documents, and a sample of at most ``sample_size``.
+
+        ``selected`` is a mask of shape (n_docs,).
+        """
+        sample = DocumentSample.from_documents(self.documents, sample_size, eligible=selected)
         return CorpusCounts(self.select_table(selected), sample)
 
 
@@ -476,13 +483,13 @@ def find_entry_cells(counts: CellCounts, documents: CountedDocuments) -> Ints:
 
 
 def _group_by_column(columns: Ints, n_columns: int) -> list[Ints]:
-    """Return the indices of the items of each column, ascending."""
+    """Return the indices of the items of each column, ascending, given the column of each item."""
     ends = np.cumsum(np.bincount(columns, minlength=n_columns))
     return np.split(np.argsort(columns, kind="stable"), ends[:-1])
 
 
 class NotInModelError(UsageError):
-    """A document to be removed was never added; ``index`` is its index among the documents."""
+    """A document to be removed was never added. ``index`` is its index in the removed documents."""
 
     def __init__(self, index: int, label: str) -> None:
         super().__init__(
@@ -501,8 +508,8 @@ class NotInModelError(UsageError):
 def forget_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCounts:
     """Return the counts without a corpus that has all of its documents.
 
-    Raise `NotInModelError` if one of these was certainly never counted, and `UsageError` if no
-    documents would remain.
+    Raise `NotInModelError` if a removed document was certainly never counted, and `UsageError` if
+    no documents would remain.
     """
     remaining = subtract_documents(counts, removed)
     if not remaining.table.n_documents:
@@ -514,9 +521,9 @@ def forget_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCount
 
 
 def subtract_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCounts:
-    """Return the counts without a corpus that has all of its documents; none need remain.
+    """Return the counts without a corpus that has all of its documents.
 
-    Raise `NotInModelError` if one of these was certainly never counted.
+    Raise `NotInModelError` if a removed document was certainly never counted.
     """
     counts, removed = match_label_kinds(counts, removed)
     table = removed.table
@@ -524,6 +531,7 @@ def subtract_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCou
     require_same_attributes(counts.table, table)
     row = _find_missing_from_sample(counts, table, documents)
     if row is None:
+        # all documents as a sample, so that the documents are removed from the sample of the counts
         removed = CorpusCounts(table, DocumentSample(documents, len(documents)))
         if counts.is_closed:
             removed = removed.restrict_to_vocabulary(counts.table.vocabulary)
@@ -539,20 +547,20 @@ def subtract_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCou
 def _find_missing_from_sample(
     counts: CorpusCounts, table: CountTable, documents: CountedDocuments
 ) -> int | None:
-    """Return the first document that is not in the sample, but would be if it had been counted.
+    """Return the row of the first document that the sample of ``counts`` should have, but has not.
 
-    None if there is no such document. ``table`` is the table of the documents. In a complete
-    sample, all documents except very long ones are looked up.
+    Return None if there is no such document. ``table`` is the table of the documents. If the sample
+    is complete, it should have all documents except very long ones.
     """
     sample = counts.sample
     is_short = documents.matrix.row_sizes <= MAX_SAMPLED_DOCUMENT_TERMS
     is_expected = (documents.hashes < np.uint64(sample.bound)) & is_short
-    n_sampled = Counter(_build_named_keys(counts.table, sample.documents))
+    n_remaining = Counter(_build_named_keys(counts.table, sample.documents))
     keys = _build_named_keys(table, documents)
     for row in np.flatnonzero(is_expected).tolist():
-        if not n_sampled[keys[row]]:
+        if not n_remaining[keys[row]]:
             return row
-        n_sampled[keys[row]] -= 1
+        n_remaining[keys[row]] -= 1
     return None
 
 
@@ -570,9 +578,9 @@ def _build_named_keys(
 def _find_first_impossible(
     counts: CorpusCounts, table: CountTable, documents: CountedDocuments
 ) -> int | None:
-    """Return the first document that cannot be subtracted together with the previous ones.
+    """Return the row of the first document that cannot be subtracted with all previous documents.
 
-    None if all documents can be subtracted. ``table`` is the table of the documents.
+    Return None if all documents can be subtracted. ``table`` is the table of the documents.
     """
     if _can_subtract(counts, table):
         return None
@@ -582,7 +590,8 @@ def _find_first_impossible(
     def is_impossible(last: int) -> bool:
         return not _can_subtract(counts, subsets.select_table(rows <= last))
 
-    # once impossible, always impossible with more documents
+    # Once impossible, it stays impossible with more documents. It is for the last document, so that
+    # row is the result if no row before it is found.
     return bisect_left(range(len(documents) - 1), True, key=is_impossible)
 
 

@@ -324,6 +324,11 @@ class CountTable(CellCounts):
         cells = [_multiply(values, cell_factors) for values in self.cells]
         return _name_counts(_multiply(self.class_documents, factors), cells)
 
+    def renumber_terms(self, new_ids: Ints) -> Renumbering:
+        """Return a renumbering of the terms, whose columns stay; shape (n_terms,)."""
+        columns = np.arange(self.class_documents.size)
+        return Renumbering(new_ids, columns, len(self.layers))
+
     def to_units(self, unit: int) -> CountTable:
         """Return the table in units of 1 / ``unit``, a multiple of its own unit."""
         if unit == self.unit:
