@@ -183,7 +183,7 @@ def test_flat_indices_run_through_each_row(found: list[tuple[int, int]]) -> None
     ("at_once", "whole"),
     [
         (module.MAX_BLOCK_PRODUCTS, False),
-        (module.MAX_LOOPED_ROWS * 50, True),
+        (module.MAX_LOOPED_ENTRIES * 50, True),
         (50, True),
         (1, True),
     ],

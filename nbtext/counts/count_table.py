@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from nbtext.counts.matrix import Postings, find_run_starts
+from nbtext.counts.matrix import Postings, find_run_starts, take_rows
 from nbtext.counts.vocabulary import (
     ENCODED_LINES_ATTRIBUTE,
     GrowingVocabulary,
@@ -672,8 +672,7 @@ class TableBuilder:
         for rows, classes in label_sets.iterate_ranks():
             selected = np.zeros(n_documents, np.bool_)
             selected[rows] = True
-            row_weights = None if weights is None else weights[rows]
-            self.add(postings.select_documents(selected), classes, row_weights)
+            self.add(postings.select_documents(selected), classes, take_rows(weights, rows))
 
     def _add_encoded_lines(self, postings: Postings, classes: Ints, weights: Ints | None) -> None:
         """Count the encoded lines that were dropped, as a term."""

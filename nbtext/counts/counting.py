@@ -446,7 +446,7 @@ def _count_blocks(
     counter = DocumentCounter(analysis, builder.vocabulary)
     inflected_words = _build_inflected_words(analysis, builder.vocabulary)
     keep_all = keep_all or needs_documents(settings)
-    collector = DocumentCollector(None if keep_all else settings.sample)
+    collector = DocumentCollector(settings.sample, keep_all=keep_all)
     for block in blocks:
         classes, label_sets = _intern_labels(builder, block, multi_label=multi_label)
         postings = counter.count(block.texts, block.fields, block.values)

@@ -1,8 +1,9 @@
-"""Documents as counts: all documents of a corpus, or the sample of them that a model keeps.
+"""Counted documents: all documents of a corpus, or the sample of them that a model keeps.
 
-The sample consists of the documents with the smallest content hashes (a bottom-k sample: E. Cohen,
-H. Kaplan, Summarizing data using bottom-k sketches, 2007). It does not depend on order or grouping,
-so the sample of a union is part of the union of the samples.
+`DocumentCollector` collects them while a stream of documents is counted. The sample consists of the
+documents with the smallest content hashes (a bottom-k sample: E. Cohen, H. Kaplan, Summarizing data
+using bottom-k sketches, 2007). It does not depend on order or grouping, so the sample of a union is
+part of the union of the samples.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.counts.matrix import DocumentTermMatrix, Postings, stack_matrices
+from nbtext.counts.matrix import DocumentTermMatrix, Postings, stack_matrices, take_rows
 from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.labels import (
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Keys, Mask, Names
 
 MAX_SAMPLE_ENTRIES = 1 << 21
-"""Matrix entries of a sample: 4,096 documents of 512 distinct terms, fewer if they are longer."""
+"""Matrix entries of a sample, such as 4,096 documents of 512 distinct terms."""
 
 MAX_SAMPLED_DOCUMENT_TERMS = 1 << 16
 """Distinct terms of a document in a sample. A longer document would displace too many others."""
 
 MAX_HASH = (1 << 64) - 1
+"""Largest hash of a document's content."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +50,13 @@ class CountedDocuments:
     matrix: DocumentTermMatrix
     """Shape (n_docs, n_terms), without unknown tokens."""
     columns: Ints
-    """Column numbers, shape (n_docs,). With one layer, these are class numbers."""
+    """Column of each document in the count table, shape (n_docs,): k·L + l for class k, layer l."""
     hashes: Keys
     """64 bits of a digest of each document's content, shape (n_docs,)."""
     weights: Ints | None = None
     """Weights in the units of the count table, shape (n_docs,); None if all are 1."""
     n_layers: int = 1
-    """L, by which columns are numbered as in `CountTable`."""
+    """L, the number of layers of the count table."""
     labels: LabelSets | None = None
     """The labels of multi-label documents, None for single-label documents.
 
@@ -66,30 +68,35 @@ class CountedDocuments:
 
     @property
     def classes(self) -> Ints:
-        """Class numbers, shape (n_docs,)."""
-        if self.n_layers == 1:
-            return self.columns
+        """Class number of each document, shape (n_docs,)."""
         return self.columns // self.n_layers
 
     @property
     def strata(self) -> Ints:
-        """The stratum of each document, shape (n_docs,); folds have equal parts of each stratum.
+        """The stratum of each document, shape (n_docs,). Folds have equal parts of each stratum.
 
-        It is the class, or 1 + the rarest label of a multi-label document and 0 for no label.
+        The stratum of a single-label document is its class. The stratum of a multi-label document
+        is 1 plus the index of its rarest label, or 0 if it has no label.
         """
         if self.labels is None:
             return self.classes
         n_labels = int(self.labels.columns.max(initial=0)) // self.n_layers
         has_label = self.to_document_labels(n_labels).to_mask(n_labels)
         if not has_label.size:
-            return self.classes
-        label_sizes = np.where(has_label, has_label.sum(axis=0), len(self) + 1)
-        return np.where(has_label.any(axis=1), label_sizes.argmin(axis=1) + 1, 0)
+            return np.zeros(len(self), np.int64)
+        label_sizes = has_label.sum(axis=0)
+        max_size = len(self)
+        rarest_labels = np.where(has_label, label_sizes, max_size + 1).argmin(axis=1)
+        return np.where(has_label.any(axis=1), 1 + rarest_labels, 0)
 
     def to_document_labels(self, n_classes: int) -> DocumentLabels:
-        """Return the labels of the documents, out of ``n_classes`` without the reserved label."""
+        """Return the labels of the documents, as indices of ``n_classes`` classes.
+
+        The reserved label is not one of the classes.
+        """
         if self.labels is None:
             return DocumentLabels(self.classes, single_label_table(n_classes))
+        # class 0 is the reserved label
         labels = LabelSets(self.labels.sizes, self.labels.columns // self.n_layers - 1)
         return DocumentLabels.from_sets(labels.to_tuples(), n_classes)
 
@@ -106,27 +113,35 @@ class CountedDocuments:
         ]
 
     def with_label_sets(self) -> CountedDocuments:
-        """Return single-label documents as multi-label documents, under the reserved label too."""
+        """Return single-label documents as multi-label documents, all with the reserved label.
+
+        Multi-label documents are returned unchanged.
+        """
         if self.labels is not None:
             return self
+        # the reserved label becomes class 0, so the classes are shifted by 1
         labels = LabelSets(np.ones(len(self), np.int64), self.columns + self.n_layers)
         return replace(self, columns=self.columns % self.n_layers, labels=labels)
 
     def build_keys(self) -> list[tuple[int, tuple[int, ...], int]]:
-        """Return the keys of documents in a sample: hash, column numbers and weight."""
+        """Return a key of each document: hash, column numbers and weight.
+
+        Documents with equal keys are the same for a sample.
+        """
         columns = [(column,) for column in self.columns.tolist()]
         if self.labels is not None:
             label_columns = self.labels.to_tuples()
             columns = [
-                first + remaining for first, remaining in zip(columns, label_columns, strict=True)
+                (*reserved, *labels)
+                for reserved, labels in zip(columns, label_columns, strict=True)
             ]
         weights = self.fill_weights(WEIGHT_UNIT).tolist()
         return list(zip(self.hashes.tolist(), columns, weights, strict=True))
 
     def split_by_column(self) -> tuple[CountedDocuments, Ints]:
-        """Return a single-label row for each column in which a document is counted.
+        """Return single-label documents, one for each column in which a document is counted.
 
-        The array, of shape (n_docs,), is the number of rows of each document.
+        Also return the number of columns of each document, shape (n_docs,).
         """
         if self.labels is None:
             return self, np.ones(len(self), np.int64)
@@ -152,14 +167,15 @@ class CountedDocuments:
 
     def take(self, rows: Ints) -> CountedDocuments:
         """Return some documents, given their row numbers, in this order."""
-        weights = None if self.weights is None else self.weights[rows]
-        labels = self.labels and self.labels.take(rows)
+        labels = self.labels
+        if labels is not None:
+            labels = labels.take(rows)
         return replace(
             self,
             matrix=self.matrix.take(rows),
             columns=self.columns[rows],
             hashes=self.hashes[rows],
-            weights=weights,
+            weights=take_rows(self.weights, rows),
             labels=labels,
         )
 
@@ -181,53 +197,59 @@ class CountedDocuments:
         return weights * class_factors[self.classes]
 
     def compute_weights(self, statistics: ClassStatistics) -> Floats:
-        """Return the weights with class weights, where 1 is a whole document, shape (n_docs,)."""
+        """Return the weights times the class weights, in documents, shape (n_docs,)."""
         return self.apply_class_weights(statistics) / statistics.weight_unit
 
     def find_sample_rows(self, sample: CountedDocuments) -> Ints:
         """Return the row of each document of a sample of these documents, shape (n_sampled,).
 
-        ``sample`` is the documents of a `DocumentSample`, or the first of them.
+        ``sample`` contains the documents of a `DocumentSample`, or the first of its documents.
         """
         order = self.argsort()
-        repetition = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
-        return order[np.searchsorted(self.hashes, sample.hashes, sorter=order) + repetition]
+        # If documents have the same hash, both sequences have them in the same order.
+        n_previous_equal = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
+        first_equal = np.searchsorted(self.hashes, sample.hashes, sorter=order)
+        return order[first_equal + n_previous_equal]
 
     def renumber(self, renumbering: Renumbering) -> CountedDocuments:
         """Return the documents with other numbers of terms and columns."""
         terms = renumbering.terms.take(self.matrix.terms)
         matrix = self.matrix._replace(terms=terms.astype(self.matrix.terms.dtype, copy=False))
-        labels = self.labels and self.labels.renumber(renumbering.columns)
-        return replace(
-            self,
-            matrix=matrix,
-            columns=renumbering.columns[self.columns],
-            n_layers=renumbering.n_layers,
-            labels=labels,
-        )
+        documents = self.renumber_columns(renumbering.columns)
+        return replace(documents, matrix=matrix, n_layers=renumbering.n_layers)
+
+    def renumber_columns(self, new_columns: Ints) -> CountedDocuments:
+        """Return the documents with column k as ``new_columns[k]``."""
+        labels = self.labels
+        if labels is not None:
+            labels = labels.renumber(new_columns)
+        return replace(self, columns=new_columns[self.columns], labels=labels)
 
     @classmethod
     def concatenate(cls, batches: Sequence[CountedDocuments]) -> CountedDocuments:
-        """Return the documents of all batches in order, which have the same terms and columns."""
-        columns = [np.empty(0, np.int64), *(batch.columns for batch in batches)]
-        hashes = [np.empty(0, np.uint64), *(batch.hashes for batch in batches)]
+        """Return the documents of all batches in order.
+
+        The batches have the same terms and columns, and either all or none have sets of labels.
+        """
+        if not batches:
+            return NO_DOCUMENTS
         weights = None
         if any(batch.weights is not None for batch in batches):
+            # documents with weights have the unit of weights, so others weigh `WEIGHT_UNIT`
             weights = np.concatenate([batch.fill_weights(WEIGHT_UNIT) for batch in batches])
         labels = None
         label_sets = [batch.labels for batch in batches if batch.labels is not None]
         if label_sets:
-            labels = LabelSets(*map(np.concatenate, zip(*label_sets, strict=True)))
-        documents = cls(
+            sizes, columns = zip(*label_sets, strict=True)
+            labels = LabelSets(np.concatenate(sizes), np.concatenate(columns))
+        return cls(
             stack_matrices([batch.matrix for batch in batches]),
-            np.concatenate(columns),
-            np.concatenate(hashes),
+            np.concatenate([batch.columns for batch in batches]),
+            np.concatenate([batch.hashes for batch in batches]),
             weights,
-            labels=labels,
+            batches[0].n_layers,
+            labels,
         )
-        if not batches:
-            return documents
-        return replace(documents, n_layers=batches[0].n_layers)
 
 
 NO_DOCUMENTS = CountedDocuments(
@@ -257,10 +279,10 @@ class DocumentSample:
         bound: int = MAX_HASH,
         eligible: Mask | None = None,
     ) -> DocumentSample:
-        """Return the sample of a corpus of at most ``size`` documents.
+        """Return a sample of at most ``size`` documents of a corpus.
 
-        ``documents`` include at least all documents of the corpus with hashes up to ``bound``.
-        ``eligible`` is a mask of the documents that are sampled, shape (n_docs,); None for all.
+        ``documents`` must include all documents of the corpus with hashes up to ``bound``.
+        ``eligible`` is a mask of the documents of the corpus, shape (n_docs,), or None for all.
         The sample has at most `MAX_SAMPLE_ENTRIES` entries, and no document with more than
         `MAX_SAMPLED_DOCUMENT_TERMS` terms.
         """
@@ -295,7 +317,7 @@ class DocumentSample:
     def __add__(self, other: DocumentSample) -> DocumentSample:
         """Return the sample of both corpora together, with the smaller of both sizes.
 
-        Both have the same terms and columns.
+        The samples have the same terms and columns.
         """
         return self.from_documents(
             CountedDocuments.concatenate((self.documents, other.documents)),
@@ -304,15 +326,16 @@ class DocumentSample:
         )
 
     def __sub__(self, other: DocumentSample) -> DocumentSample:
-        """Return the sample without the documents of another, each removed once per occurrence.
+        """Return the sample without the documents of another sample.
 
-        Documents that were displaced from the sample do not return.
+        Of equal documents, as many are removed as the other sample has. Documents that were
+        displaced from this sample before do not return.
         """
-        removals = Counter(other.documents.build_keys())
+        n_removals = Counter(other.documents.build_keys())
         rows = []
         for row, key in enumerate(self.documents.build_keys()):
-            if removals[key]:
-                removals[key] -= 1
+            if n_removals[key]:
+                n_removals[key] -= 1
             else:
                 rows.append(row)
         sample = replace(self, documents=self.documents.take(np.array(rows, np.int64)))
@@ -324,10 +347,12 @@ class DocumentSample:
 class DocumentCollector:
     """Collects the documents of a stream: all in order, or only candidates for a sample."""
 
-    def __init__(self, size: int | None) -> None:
-        """Collect for a sample of ``size`` documents, or all documents if None."""
+    def __init__(self, size: int, *, keep_all: bool) -> None:
+        """Collect for a sample of ``size`` documents, or with ``keep_all`` all documents."""
         self._size = size
+        self._keep_all = keep_all
         self._bound = MAX_HASH
+        """Documents with a larger hash cannot be in the sample."""
         self._batches: list[CountedDocuments] = []
         self._n_documents = 0
         self._n_entries = 0
@@ -341,18 +366,19 @@ class DocumentCollector:
         weights: Ints | None = None,
         label_sets: LabelSets | None = None,
     ) -> None:
-        """Collect documents, given their class numbers and content hashes, shapes (n_docs,).
+        """Collect documents.
 
-        ``labels`` are the labels by class number so far. ``weights`` and ``label_sets`` are as in
-        `TableBuilder.add`.
+        ``hashes`` are the content hashes, shape (n_docs,), and ``labels`` the labels by class
+        number so far. The other arguments are those of `TableBuilder.add`.
         """
         if self._bound != MAX_HASH:
             selected = hashes <= np.uint64(self._bound)
             postings = postings.select_documents(selected)
             classes = classes[selected]
             hashes = hashes[selected]
-            weights = None if weights is None else weights[selected]
-            label_sets = label_sets and label_sets.take(np.flatnonzero(selected))
+            weights = take_rows(weights, selected)
+            if label_sets is not None:
+                label_sets = label_sets.take(np.flatnonzero(selected))
         matrix = postings.to_matrix()
         narrow = matrix._replace(
             terms=matrix.terms.astype(np.int32), counts=matrix.counts.astype(np.int32)
@@ -361,14 +387,14 @@ class DocumentCollector:
         self._batches.append(batch)
         self._n_documents += len(batch)
         self._n_entries += matrix.terms.size
-        if self._size is not None and (
-            self._n_documents > 2 * self._size or self._n_entries > 2 * MAX_SAMPLE_ENTRIES
-        ):
+        # twice as much as a sample, so that pruning is rare
+        has_many = self._n_documents > 2 * self._size or self._n_entries > 2 * MAX_SAMPLE_ENTRIES
+        if has_many and not self._keep_all:
             self._prune(labels)
 
     def collect_documents(self, renumbering: Renumbering) -> CountedDocuments:
         """Return all collected documents, numbered as in the count table of the stream."""
-        # sorted batch by batch, which takes less memory than sorting all documents
+        # sort batch by batch, which takes less memory than to sort all documents
         batches = []
         for batch in self._batches:
             renumbered = batch.renumber(renumbering)
@@ -378,7 +404,7 @@ class DocumentCollector:
     def collect_sample(self, renumbering: Renumbering) -> DocumentSample:
         """Return the sample, numbered as in the count table of the stream."""
         documents = CountedDocuments.concatenate(self._batches).renumber(renumbering)
-        sample = DocumentSample.from_documents(documents, self._size or 0, self._bound)
+        sample = DocumentSample.from_documents(documents, self._size, self._bound)
         matrix = sample.documents.matrix.sort_entries()
         return replace(sample, documents=replace(sample.documents, matrix=matrix))
 
@@ -387,17 +413,11 @@ class DocumentCollector:
 
         Documents are compared with columns in the order of the labels, as in the final table.
         """
-        ranks = np.empty(len(labels), np.int64)
-        ranks[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
-        documents = CountedDocuments.concatenate(self._batches)
-        ranked = _map_columns(documents, ranks)
-        sample = DocumentSample.from_documents(ranked, self._size or 0, self._bound)
+        classes_by_label = np.array(sorted(range(len(labels)), key=labels.__getitem__), np.int64)
+        label_ranks = np.argsort(classes_by_label)
+        documents = CountedDocuments.concatenate(self._batches).renumber_columns(label_ranks)
+        sample = DocumentSample.from_documents(documents, self._size, self._bound)
         self._bound = sample.bound
-        self._batches = [_map_columns(sample.documents, np.argsort(ranks))]
+        self._batches = [sample.documents.renumber_columns(classes_by_label)]
         self._n_documents = len(sample.documents)
         self._n_entries = sample.documents.matrix.terms.size
-
-
-def _map_columns(documents: CountedDocuments, new_columns: Ints) -> CountedDocuments:
-    labels = documents.labels and documents.labels.renumber(new_columns)
-    return replace(documents, columns=new_columns[documents.columns], labels=labels)

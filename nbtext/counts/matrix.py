@@ -1,12 +1,12 @@
-"""Counts of terms in documents, as postings and as a document-term matrix.
+"""Counts of terms in documents: postings, ordered by term, and matrices, ordered by document.
 
-Postings are ordered by term, the matrix by document. The product of the matrix with weights is the
-sum that all scores are computed from.
+`Postings` are the result of counting, from which count tables are built. `DocumentTermMatrix` is
+their form for scoring: `add_weighted_sums` multiplies it by the weights of a model.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from nbtext.text.hashing import pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from nbtext.text.analyzer import TermSequence
     from nbtext.type_names import (
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
         Numbers,
         TermFunction,
     )
+
+
+Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
 
 class DocumentTermMatrix(NamedTuple):
@@ -59,7 +64,7 @@ class DocumentTermMatrix(NamedTuple):
 
     @property
     def n_documents(self) -> int:
-        """Number of rows."""
+        """Number of documents, which are the rows."""
         return len(self.offsets) - 1
 
     @property
@@ -78,8 +83,9 @@ class DocumentTermMatrix(NamedTuple):
     def known_tokens(self) -> Ints:
         """Number of tokens in the vocabulary of each document, shape (n_docs,)."""
         tokens = np.zeros(self.n_documents, np.int64)
-        filled = np.flatnonzero(self.row_sizes)
-        tokens[filled] = np.add.reduceat(self.counts, self.offsets.take(filled), dtype=np.int64)
+        filled_rows = np.flatnonzero(self.row_sizes)  # `reduceat` cannot sum empty rows
+        starts = self.offsets.take(filled_rows)
+        tokens[filled_rows] = np.add.reduceat(self.counts, starts, dtype=np.int64)
         return tokens
 
     @property
@@ -109,15 +115,13 @@ class DocumentTermMatrix(NamedTuple):
         """Return some documents, given their row numbers, in this order."""
         sizes = self.row_sizes[rows]
         entries = compute_flat_indices(self.offsets[rows], sizes)
-        values = None if self.values is None else self.values[rows]
-        pseudo_counts = self.unseen_pseudo_counts
         return DocumentTermMatrix(
             compute_offsets(sizes),
             self.terms[entries],
             self.counts[entries],
             self.unknown_tokens[rows],
-            values,
-            None if pseudo_counts is None else pseudo_counts[rows],
+            take_rows(self.values, rows),
+            take_rows(self.unseen_pseudo_counts, rows),
         )
 
     def sort_entries(self) -> DocumentTermMatrix:
@@ -130,11 +134,10 @@ class DocumentTermMatrix(NamedTuple):
         if selected.all():
             return self
         entries = np.flatnonzero(selected)
-        counts = self.counts.take(entries, axis=0)
         return self._replace(
             offsets=np.searchsorted(entries, self.offsets),
             terms=self.terms.take(entries),
-            counts=counts,
+            counts=self.counts.take(entries, axis=0),
         )
 
     def select_terms(self, selected: Mask) -> DocumentTermMatrix:
@@ -143,7 +146,10 @@ class DocumentTermMatrix(NamedTuple):
 
 
 def stack_matrices(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
-    """Return the documents of several matrices over the same vocabulary in one matrix."""
+    """Return the documents of matrices over the same vocabulary in one matrix.
+
+    Either all matrices have numeric attributes or none. Pseudo-counts of categories are dropped.
+    """
     if not matrices:
         return DocumentTermMatrix.empty()
     sizes = np.concatenate([matrix.row_sizes for matrix in matrices])
@@ -157,11 +163,15 @@ def stack_matrices(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix
     )
 
 
-class Postings(NamedTuple):
-    """Counts n_jd of term j in document d that are not zero, ordered by term, then document.
+def take_rows(array: NDArray[Number] | None, rows: Ints | Mask) -> NDArray[Number] | None:
+    """Return some rows of an array, or None if the array is None."""
+    if array is None:
+        return None
+    return array[rows]
 
-    So documents of a class that follow each other are added to a cell together.
-    """
+
+class Postings(NamedTuple):
+    """Counts n_jd of term j in document d that are not zero, ordered by term, then document."""
 
     terms: AnyInts
     """Term ids, shape (n_postings,)."""
@@ -182,9 +192,10 @@ class Postings(NamedTuple):
         documents, terms = sequence
         unknown_tokens = np.zeros(n_documents, np.int64)
         if terms.min(initial=0) < 0:
-            unknown_tokens = np.bincount(documents.compress(terms < 0), minlength=n_documents)
-            documents = documents.compress(terms >= 0)
-            terms = terms.compress(terms >= 0)
+            is_known = terms >= 0
+            unknown_tokens = np.bincount(documents.compress(~is_known), minlength=n_documents)
+            documents = documents.compress(is_known)
+            terms = terms.compress(is_known)
         keys = _pack(terms, documents, n_documents)
         keys.sort()
         starts = find_run_starts(keys)
@@ -197,18 +208,19 @@ class Postings(NamedTuple):
         """Return the sum of postings of the same documents; there must be at least one.
 
         The postings of pieces of a sequence add up to `from_sequence` of the whole sequence. The
-        memory is about twice that of the sum.
+        sum takes about twice the memory of its result.
         """
         remaining = iter(pieces)
         total = next(remaining)
         pending = list[Postings]()
         for piece in remaining:
             pending.append(piece)
-            if sum(postings.terms.size for postings in pending) > total.terms.size:
+            n_pending = sum(postings.terms.size for postings in pending)
+            if n_pending > total.terms.size:
                 total = cls._add([total, *pending])
                 pending = []
         if pending:
-            return cls._add([total, *pending])
+            total = cls._add([total, *pending])
         return total
 
     @classmethod
@@ -226,9 +238,9 @@ class Postings(NamedTuple):
         return cls(*_unpack(keys.take(starts), n_documents), counts, unknown_tokens)
 
     def merge_terms(self, other: Postings) -> Postings:
-        """Return these postings and others of the same documents and of different terms.
+        """Return these postings and other postings of the same documents, with other terms.
 
-        The result has the attributes and encoded lines of these postings only.
+        The result has the attributes and encoded lines of these postings only. It is not ordered.
         """
         unknown_tokens = self.unknown_tokens + other.unknown_tokens
         if not other.terms.size:
@@ -241,17 +253,18 @@ class Postings(NamedTuple):
         )
 
     def select_documents(self, selected: Mask) -> Postings:
-        """Return the postings of the selected documents, a mask of shape (n_docs,), renumbered."""
+        """Return the postings of the selected documents, numbered from 0.
+
+        ``selected`` is a mask of shape (n_docs,). The result has no encoded lines.
+        """
         postings = np.flatnonzero(selected.take(self.documents))
         new_numbers = np.cumsum(selected) - 1
-        documents = new_numbers.take(self.documents.take(postings))
-        values = None if self.values is None else self.values[selected]
         return Postings(
             self.terms.take(postings),
-            documents,
+            new_numbers.take(self.documents.take(postings)),
             self.counts.take(postings),
             self.unknown_tokens[selected],
-            values,
+            take_rows(self.values, selected),
         )
 
     def to_matrix(self) -> DocumentTermMatrix:
@@ -270,22 +283,26 @@ class Postings(NamedTuple):
 def _pack(terms: AnyInts, documents: AnyInts, n_documents: int) -> AnyInts:
     """Pack pairs (term, document) into integers that sort in the same order, shape (n,).
 
-    They have 32 bits if the pairs fit, because numpy sorts these faster, else 64.
+    The document is in the lower bits. The integers have 32 bits if all pairs fit, because numpy
+    sorts these faster, else 64 bits.
     """
-    shift = n_documents.bit_length()
-    is_narrow = int(terms.max(initial=0)) < 1 << (32 - shift)
-    keys: AnyInts = terms.astype(np.uint32 if is_narrow else np.uint64)
-    keys <<= keys.dtype.type(shift)
-    keys |= documents.astype(keys.dtype)
+    document_bits = n_documents.bit_length()
+    dtype: type[np.uint32 | np.uint64] = np.uint64
+    if int(terms.max(initial=0)).bit_length() + document_bits <= 32:
+        dtype = np.uint32
+    keys: AnyInts = terms.astype(dtype)
+    keys <<= dtype(document_bits)
+    keys |= documents.astype(dtype)
     return keys
 
 
 def _unpack(keys: AnyInts, n_documents: int) -> tuple[AnyInts, AnyInts]:
     """Return terms and documents of packed keys, shapes (n,), signed and as wide as the keys."""
-    shift = n_documents.bit_length()
+    document_bits = n_documents.bit_length()
+    to_key = keys.dtype.type
+    terms = keys >> to_key(document_bits)
+    documents = keys & to_key((1 << document_bits) - 1)
     signed = np.dtype(f"i{keys.itemsize}")
-    terms = keys >> keys.dtype.type(shift)
-    documents = keys & keys.dtype.type((1 << shift) - 1)
     return terms.view(signed), documents.view(signed)
 
 
@@ -306,8 +323,8 @@ def mark_run_starts(*columns: Array) -> Mask:
 def argsort_stable(numbers: AnyInts) -> Ints:
     """Return the stable order of numbers below 2**32, shape (n,).
 
-    Sort by the lower, then the upper 16 bits: numpy uses a radix sort for these, which is about ten
-    times as fast as a sort by comparison.
+    Sort by the lower 16 bits, then by the upper 16 bits. For 16 bits, numpy uses a radix sort,
+    which is about ten times as fast as a sort by comparison.
     """
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
     upper = (numbers >> 16).astype(np.uint16)
@@ -316,18 +333,21 @@ def argsort_stable(numbers: AnyInts) -> Ints:
     return order
 
 
-# 2 MiB, which the C library keeps for the next array. It requests larger arrays from the operating
-# system each time, which clears them.
 MAX_BLOCK_TERM_WEIGHTS = 1 << 18
-"""Term-by-class weights that are in memory at once while scoring."""
+"""Number of term-by-class weights that are in memory at once while scoring: 2 MiB.
+
+The C library keeps arrays of this size for the next array. It requests larger arrays from the
+operating system each time, which clears them.
+"""
 
 MAX_BLOCK_PRODUCTS = 1 << 17
-"""Products of counts and weights that are summed at once: 1 MiB, which fits into the cache."""
+"""Number of products of counts and weights that are summed at once: 1 MiB, which fits the cache."""
 
-MAX_LOOPED_ROWS = 8
-"""Largest number of rows of products that are summed in a loop over documents.
+MAX_LOOPED_ENTRIES = 8
+"""Largest number of entries in a block whose products are summed in a loop over documents.
 
-``reduceat`` is faster for many rows. It adds up to 8 rows in the same order.
+For more entries, ``reduceat`` is faster. For up to 8 entries of a document, both add the products
+in the same order.
 """
 
 
@@ -339,19 +359,19 @@ def add_weighted_sums(
     ``weights`` returns w of some terms, shape (n, n_classes). It is called once for each distinct
     term, for up to `MAX_BLOCK_TERM_WEIGHTS` weights at a time.
     """
-    distinct, entry_terms = _find_distinct(matrix.terms, n_terms)
+    distinct_terms, term_indices = _find_distinct(matrix.terms, n_terms)
     documents = matrix.entry_documents
     step = max(MAX_BLOCK_TERM_WEIGHTS // scores.shape[1], 1)
-    for start in range(0, distinct.size, step):
-        block_weights = weights(distinct[start : start + step])
+    for start in range(0, distinct_terms.size, step):
+        block_weights = weights(distinct_terms[start : start + step])
         entries: slice | Ints = slice(None)
-        if distinct.size > step:
-            is_in_block = (entry_terms >= start) & (entry_terms < start + step)
+        if distinct_terms.size > step:
+            is_in_block = (term_indices >= start) & (term_indices < start + step)
             entries = np.flatnonzero(is_in_block)
         _add_products(
             scores,
             documents[entries],
-            entry_terms[entries] - start,
+            term_indices[entries] - start,
             matrix.counts[entries],
             block_weights,
         )
@@ -378,8 +398,8 @@ def add_cell_sums(
 
 def _find_distinct(terms: Ints, n_terms: int) -> tuple[Ints, Ints]:
     """Return the distinct terms, ascending, and the index of each term among them."""
-    if terms.size * 16 < n_terms:
-        # for few tokens and a large vocabulary, sorting is cheaper than an array of all terms
+    if terms.size < n_terms / 16:
+        # for few entries and a large vocabulary, sorting is cheaper than an array of all terms
         return np.unique(terms, return_inverse=True)
     occurs = np.zeros(n_terms, np.bool_)
     occurs[terms] = True
@@ -398,31 +418,33 @@ def _add_products(
 ) -> None:
     """Add to each document's scores its counts times the weights of its terms.
 
-    Entries (documents, terms and counts) are sorted by document.
+    ``documents``, ``terms`` and ``counts`` are those of entries, sorted by document. ``terms`` are
+    rows of ``weights``, shape (n_terms, n_classes).
     """
     step = max(MAX_BLOCK_PRODUCTS // scores.shape[1], 1)
     for block_start in range(0, documents.size, step):
         block = slice(block_start, block_start + step)
         products = weights.take(terms[block], axis=0)
         products *= counts[block, np.newaxis]
-        rows = documents[block]
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        if step > MAX_LOOPED_ROWS:
-            scores[rows[starts]] += np.add.reduceat(products, starts, axis=0)
+        starts = find_run_starts(documents[block])
+        block_documents = documents[block][starts]
+        if step > MAX_LOOPED_ENTRIES:
+            scores[block_documents] += np.add.reduceat(products, starts, axis=0)
             continue
-        ends = [*starts[1:].tolist(), len(rows)]
-        for row, start, end in zip(rows[starts].tolist(), starts.tolist(), ends, strict=True):
+        ends = np.append(starts[1:], len(products))
+        for document, start, end in zip(block_documents, starts, ends, strict=True):
             total = products[start]
             if end - start > 1:
+                # the order of `reduceat`
                 total = total + np.add.reduce(products[start + 1 : end], axis=0)
-            scores[row] += total
+            scores[document] += total
 
 
-def iter_blocks(numbers: Ints, n_columns: int, cells: int) -> Iterator[Ints]:
+def iter_blocks(numbers: Ints, n_columns: int, max_cells: int) -> Iterator[Ints]:
     """Yield the numbers in consecutive blocks.
 
-    A table with a row for each number of a block and ``n_columns`` columns has at most ``cells``
-    cells, or one row.
+    Blocks are so large that a table of ``n_columns`` columns, with a row for each number of a
+    block, has at most ``max_cells`` cells. A block has at least one number.
     """
-    step = max(cells // max(n_columns, 1), 1)
+    step = max(max_cells // max(n_columns, 1), 1)
     return (numbers[start : start + step] for start in range(0, numbers.size, step))
