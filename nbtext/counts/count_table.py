@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from nbtext.counts.matrix import Postings, find_run_starts, take_rows
+from nbtext.counts.matrix import Number, Postings, find_run_starts, take_rows
 from nbtext.counts.vocabulary import (
     ENCODED_LINES_ATTRIBUTE,
     GrowingVocabulary,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import AnyArray, Ints, Keys, Mask, Names, Numbers
-
-Number = TypeVar("Number", bound="np.integer | np.floating | np.bool_")
 
 
 class Renumbering(NamedTuple):

@@ -1,6 +1,7 @@
-"""Latent features: tf-idf vectors projected to few dimensions by truncated singular values.
+"""Latent features: tf-idf vectors of documents, projected to few dimensions (LSA).
 
-A ≈ U S Vᵀ, documents by terms. The features of a document a are Vᵀa, scaled to unit length.
+The matrix A of tf-idf weights, documents by terms, is approximated by its largest singular values,
+A ≈ U S Vᵀ. The features of a document a are Vᵀa, scaled to unit length.
 Sources: S. Deerwester et al., Indexing by latent semantic analysis (1990); for the decomposition
 N. Halko, P. Martinsson, J. Tropp, Finding structure with randomness (2011), algorithm 4.4.
 """
@@ -25,13 +26,13 @@ SUBSPACE_ITERATIONS = 4
 """Multiplications by AAᵀ. On 20 Newsgroups, more of them do not improve classifiers."""
 
 EXTRA_DIRECTIONS = 10
-"""Directions that are computed but not returned; they make the others more exact."""
+"""Directions that are computed, but not returned. They make the returned ones more exact."""
 
 DIRECTIONS_SEED = 20
 """Seed of the random initial directions."""
 
 MIN_RELATIVE_LENGTH = 1e-6
-"""Singular values below this proportion of the largest one count as 0, as do shorter features."""
+"""Smaller lengths count as 0: of features, and of singular vectors relative to the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +67,10 @@ class LatentSpace:
         return cls(statistics, used_terms, projection.astype(np.float32))
 
     def project(self, matrix: DocumentTermMatrix) -> tuple[Floats, Ints]:
-        """Return latent features of documents, and the numbers of their tokens in use.
+        """Return the latent features of documents, and their numbers of tokens in use.
 
         Features have unit length and the shape (n_docs, n_features), numbers the shape (n_docs,).
-        The features of a document without terms in use, or whose projection vanishes, are zeros.
+        The features of a document are zeros if it has no terms in use or a projection of length 0.
         """
         matrix = matrix.select_terms(self.used_terms)
         features = np.zeros((matrix.n_documents, self.projection.shape[1]))
@@ -82,17 +83,17 @@ class LatentSpace:
                 self.used_terms.size,
                 lambda terms: self.projection[new_ids[terms]].astype(np.float64),
             )
-        length = np.sqrt((features**2).sum(axis=1))[:, np.newaxis]
-        is_long = length > MIN_RELATIVE_LENGTH
-        scaled: Floats = np.divide(features, length, out=np.zeros_like(features), where=is_long)
+        lengths = np.sqrt((features**2).sum(axis=1, keepdims=True))
+        is_long = lengths > MIN_RELATIVE_LENGTH
+        scaled: Floats = np.divide(features, lengths, out=np.zeros_like(features), where=is_long)
         return scaled, matrix.known_tokens
 
 
 def select_latent_terms(statistics: ClassStatistics, selected: Mask, dimensions: int) -> Mask:
     """Return a mask of the selected terms in at least two documents, shape (n_terms,).
 
-    A term in one document connects it with no other document. If there are fewer such terms than
-    ``dimensions``, return all selected terms that occur.
+    A term in only one document does not connect it with other documents. If fewer terms than
+    ``dimensions`` are in two documents, return a mask of all selected terms that occur.
     """
     term_documents = statistics.term_documents
     is_repeated: Mask = selected & (term_documents >= 2)
@@ -104,9 +105,9 @@ def select_latent_terms(statistics: ClassStatistics, selected: Mask, dimensions:
 def compute_right_singular_vectors(
     matrix: DocumentTermMatrix, n_terms: int, max_vectors: int
 ) -> Floats:
-    """Return V of the ``max_vectors`` largest singular values, or of fewer, shape (n_terms, n).
+    """Return V of at most ``max_vectors`` singular values, largest first, shape (n_terms, n).
 
-    The largest value is first. The largest component of each vector is positive. Computed by
+    The component of each vector with the largest absolute value is positive. V is computed by
     subspace iteration from random directions with a fixed seed.
     """
     from scipy.sparse import csr_matrix
@@ -123,17 +124,19 @@ def compute_right_singular_vectors(
     vectors = _orthonormalise(columns @ _orthonormalise(directions))[:, :max_vectors]
     if not vectors.size:
         return vectors
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    largest_rows = np.abs(vectors).argmax(axis=0)
+    largest = vectors[largest_rows, np.arange(vectors.shape[1])]
     return vectors * np.sign(largest)
 
 
 def _orthonormalise(vectors: Floats) -> Floats:
-    """Return the principal directions of the column space, longest first.
+    """Return the principal directions of the column space of X = ``vectors``, longest first.
 
-    With XᵀX = W λ Wᵀ they are X W / √λ. Directions that vanish are dropped. For many rows and few
-    columns this is several times as fast as a QR decomposition.
+    With XᵀX = W λ Wᵀ they are X W / √λ. Directions with a length of about 0 are dropped. For many
+    rows and few columns this is several times as fast as a QR decomposition.
     """
     eigenvalues, rotation = np.linalg.eigh(vectors.T @ vectors)
+    # `eigh` sorts in ascending order
     eigenvalues = eigenvalues[::-1]
     rotation = rotation[:, ::-1]
     stays = eigenvalues > MIN_RELATIVE_LENGTH**2 * eigenvalues.max(initial=0.0)

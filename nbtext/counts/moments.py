@@ -1,7 +1,7 @@
-"""Number, sum and sum of squares of the numeric attributes of each class, as exact fractions.
+"""Moments of numeric attributes: number, sum and sum of squares of the values of each class.
 
-Moments of two corpora add and subtract exactly: a float is a whole number times a power of two,
-so a sum of floats is a fraction. Only means and variances are rounded, when they are computed.
+Sums are exact fractions, because a float is a whole number times a power of two. So moments of two
+corpora add and subtract exactly. Means and variances are computed elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIGNIFICAND_BITS = 53
 """Bits of the significand of a float."""
 
 HALF_BITS = 26
-"""Bits of the lower half of a significand. Sums of halves fit into int64."""
+"""Bits of the lower half of a significand. Sums of up to 2³⁶ halves fit into int64."""
 
 SPLITTER = 2.0**27 + 1
 """Factor that splits a float into two halves of 26 bits.
@@ -61,7 +61,7 @@ class Moments(NamedTuple):
             groups = classes[is_present]
             moments.documents[:, column] = np.bincount(groups, minlength=n_classes)
             moments.sums[:, column] = _sum_exactly(x, groups, n_classes)
-            # x² = high² + 2·high·low + low², of which each product is exact
+            # x = high + low, so x² = high² + 2·high·low + low². Each product is an exact float.
             high = SPLITTER * x - (SPLITTER * x - x)
             low = x - high
             products = np.concatenate((high * high, 2 * high * low, low * low))
@@ -83,9 +83,9 @@ class Moments(NamedTuple):
         return difference
 
     def is_possible(self) -> bool:
-        """Return whether some numbers have these moments.
+        """Return whether some numbers can have these moments.
 
-        That is n ≥ 0, (Σ x)² ≤ n Σ x², and sums of 0 where n = 0.
+        The conditions are n ≥ 0, (Σ x)² ≤ n Σ x², and sums of 0 where n = 0.
         """
         is_empty = self.documents <= 0
         variation = self.documents * self.squares - self.sums * self.sums
@@ -114,8 +114,10 @@ class Moments(NamedTuple):
         moments = Moments(*(np.tile(field[:, column, np.newaxis], values.size) for field in self))
         present = np.flatnonzero(~np.isnan(values))
         x = np.array([Fraction(value) for value in values[present].tolist()], object)
-        for field, own in zip(moments, (1, x, x * x), strict=True):
-            field[classes[present], present] -= own
+        own_cells = classes[present], present
+        moments.documents[own_cells] -= 1
+        moments.sums[own_cells] -= x
+        moments.squares[own_cells] -= x * x
         return moments
 
     def split_columns(self, n_columns: int) -> tuple[Moments, Moments]:
@@ -146,15 +148,20 @@ class Moments(NamedTuple):
 def _sum_exactly(values: Floats, groups: Ints, n_groups: int) -> AnyArray:
     """Return the sum of the values of each group as a fraction, shape (n_groups,).
 
-    Exact for fewer than 2³⁶ values: significands are summed as whole numbers by group and exponent.
+    ``groups`` are the groups of the values, shape (n,). The sums are exact for fewer than 2³⁶
+    values: the significands of each group and exponent are summed as whole numbers.
     """
-    significands, exponents = np.frexp(values)
-    integers = np.ldexp(significands, SIGNIFICAND_BITS).astype(np.int64)
+    fractions, exponents = np.frexp(values)
+    significands = np.ldexp(fractions, SIGNIFICAND_BITS).astype(np.int64)
     keys, indices = np.unique(np.stack((groups, exponents)), axis=1, return_inverse=True)
-    halves = np.zeros((2, keys.shape[1]), np.int64)
-    np.add.at(halves[0], indices, integers >> HALF_BITS)
-    np.add.at(halves[1], indices, integers & ((1 << HALF_BITS) - 1))
+    # The upper and lower bits are summed separately, because a sum of significands may overflow.
+    upper_sums = np.zeros(keys.shape[1], np.int64)
+    lower_sums = np.zeros(keys.shape[1], np.int64)
+    np.add.at(upper_sums, indices, significands >> HALF_BITS)
+    np.add.at(lower_sums, indices, significands & ((1 << HALF_BITS) - 1))
     sums = np.full(n_groups, Fraction(0), object)
-    for (group, exponent), (high, low) in zip(keys.T.tolist(), halves.T.tolist(), strict=True):
-        sums[group] += ((high << HALF_BITS) + low) * Fraction(2) ** (exponent - SIGNIFICAND_BITS)
+    rows = zip(*keys.tolist(), upper_sums.tolist(), lower_sums.tolist(), strict=True)
+    for group, exponent, upper, lower in rows:
+        total = (upper << HALF_BITS) + lower
+        sums[group] += total * Fraction(2) ** (exponent - SIGNIFICAND_BITS)
     return sums

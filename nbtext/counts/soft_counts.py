@@ -1,8 +1,8 @@
-"""Counts of unlabelled documents, which belong to each class in part.
+"""Counts of unlabelled documents, each of which belongs to all classes in part.
 
-A document d belongs to class k with a responsibility r_dk in whole thousandths. So the sums
-Σ_d r_dk n_jd are whole numbers too, and do not depend on the order of the documents. They are
-separate from the counts of labelled documents, which stay unchanged.
+A document d belongs to class k with a responsibility r_dk: its probability, in whole thousandths.
+So the sums Σ_d r_dk n_jd are whole numbers, and do not depend on the order of the documents. They
+are separate from the counts of labelled documents, which stay unchanged.
 """
 
 from __future__ import annotations
@@ -34,35 +34,37 @@ if TYPE_CHECKING:
 
 
 class SoftCounter(Generic[Counts]):
-    """Sums counts of the same documents for different responsibilities, and scores them."""
+    """Sums the counts of the same documents by different responsibilities, and scores them."""
 
     def __init__(self, matrix: DocumentTermMatrix, labelled: Counts) -> None:
         """Count the documents of ``matrix``.
 
-        ``labelled`` are statistics with the same vocabulary; sums have its terms and classes.
+        ``labelled`` are counts with the same vocabulary. The sums have its terms and classes.
         """
         self._labelled = labelled
         shape = (matrix.n_documents, labelled.n_terms)
-        documents = _to_csr_array(matrix.counts, matrix.terms, matrix.offsets, shape)
-        self._terms = documents.T.tocsr()
+        document_counts = _to_csr_array(matrix.counts, matrix.terms, matrix.offsets, shape)
+        self._term_counts = document_counts.T.tocsr()
 
     def score(self, selected: Mask, weights: TermFunction) -> Floats:
         """Return Σ_j n_jd w_jk over the selected terms, shape (n_docs, n_classes).
 
         ``selected`` is a mask of shape (n_terms,). ``weights`` returns w of some terms.
         """
-        scores = np.zeros((self._terms.shape[1], self._labelled.n_classes))
+        n_documents = self._term_counts.shape[1]
+        scores = np.zeros((n_documents, self._labelled.n_classes))
         for terms, counts in self._iter_blocks():
-            dense = np.zeros((terms.size, self._labelled.n_classes))
+            term_weights = np.zeros((terms.size, self._labelled.n_classes))
             is_selected = selected[terms]
-            dense[is_selected] = weights(terms[is_selected])
-            scores += counts.T @ dense
+            term_weights[is_selected] = weights(terms[is_selected])
+            scores += counts.T @ term_weights
         return scores
 
     def sum_counts(self, responsibilities: Floats) -> Counts:
-        """Return Σ_d r_dk n_jd as counts and documents of the cells, in thousandths.
+        """Return Σ_d r_dk n_jd as counts of the cells, in thousandths.
 
-        ``responsibilities`` are r in thousandths, shape (n_docs, n_classes).
+        ``responsibilities`` are r in thousandths, shape (n_docs, n_classes). The documents of cells
+        are not computed: they are the same as the counts.
         """
         keys, [counts] = self._sum_columns(responsibilities, lambda counts: [counts])
         return self._labelled.with_cells(responsibilities.sum(axis=0), keys, counts, counts)
@@ -87,34 +89,34 @@ class SoftCounter(Generic[Counts]):
     def _sum_columns(
         self, responsibilities: Numbers, build_columns: Callable[[AnyArray], list[Ints]]
     ) -> tuple[Keys, list[Ints]]:
-        """Return the keys (term, class) of the cells, and the sums of each column in them.
+        """Return the keys (term, class) of the cells, and the weighted sums of columns by cell.
 
-        ``build_columns`` returns the columns to sum for an array of counts. Cells
-        whose first sum is 0 are omitted.
+        ``build_columns`` returns arrays of numbers for an array of counts. Each array is one
+        column. Cells whose sum of the first column is 0 are omitted.
         """
         blocks = []
         for terms, counts in self._iter_blocks():
-            sums = [
-                _to_csr_array(column, counts.indices, counts.indptr, counts.shape)
-                @ responsibilities
-                for column in build_columns(counts.data)
-            ]
+            sums = []
+            for column in build_columns(counts.data):
+                matrix = _to_csr_array(column, counts.indices, counts.indptr, counts.shape)
+                sums.append(matrix @ responsibilities)
             rows, classes = np.nonzero(sums[0])
             keys = pair(terms[rows], classes)
-            blocks.append((keys, *(column[rows, classes] for column in sums)))
-        keys, *columns = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-        return keys, columns
+            blocks.append((keys, *(column_sums[rows, classes] for column_sums in sums)))
+        keys, *cell_sums = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+        return keys, cell_sums
 
     def _iter_blocks(self) -> Iterator[tuple[Ints, csr_array]]:
-        """Yield terms in blocks, and their counts by document.
+        """Yield terms in blocks, and their counts by document, shape (n_terms, n_docs).
 
         A table of the terms and classes of a block has at most `MAX_BLOCK_TERM_WEIGHTS` cells.
+        Without terms, yield one empty block.
         """
         n_terms = self._labelled.n_terms
         step = max(MAX_BLOCK_TERM_WEIGHTS // self._labelled.n_classes, 1)
         for start in range(0, max(n_terms, 1), step):
-            terms = np.arange(start, min(start + step, n_terms))
-            yield terms, self._terms[start : start + step]
+            end = min(start + step, n_terms)
+            yield np.arange(start, end), self._term_counts[start:end]
 
 
 def _to_csr_array(

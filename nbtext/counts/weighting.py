@@ -28,7 +28,7 @@ def log_counts(counts: Numbers) -> Floats:
 
 
 def inverse_document_frequency(statistics: CellCounts, terms: Numbers) -> Floats:
-    """Return log(D / df_j) of terms that occur, shape (n,)."""
+    """Return log(D / df_j) of terms that occur, from D documents, df_j with term j, shape (n,)."""
     return np.log(statistics.n_documents / statistics.term_documents[terms])
 
 
@@ -37,18 +37,20 @@ def scale_to_unit_length(weights: Floats, documents: Ints, n_documents: int) -> 
 
     ``documents`` are the documents of the entries. Weights of a document that are all 0 stay 0.
     """
-    length = np.sqrt(np.bincount(documents, weights**2, n_documents))[documents]
-    return np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
+    lengths = np.sqrt(np.bincount(documents, weights**2, n_documents))
+    entry_lengths = lengths[documents]
+    is_scaled = entry_lengths > 0
+    return np.divide(weights, entry_lengths, out=np.zeros_like(weights), where=is_scaled)
 
 
 def weigh_matrix(
     matrix: DocumentTermMatrix, weighting: str, statistics: CellCounts
 ) -> DocumentTermMatrix:
-    """Replace counts n by weights; terms with weight 0 are dropped.
+    """Return the matrix with weights in place of counts; terms with weight 0 are dropped.
 
-    ``counts``: n. ``binary``: 1. ``log``: log(1 + n). ``tfidf``: log(1 + n) · log(D / df) at unit
-    length, with D and df of the statistics. All terms of the matrix add to the length, so restrict
-    it to selected terms first.
+    ``weighting`` is the setting: ``counts`` n, ``binary`` 1, ``log`` log(1 + n), or ``tfidf``. For
+    ``tfidf``, all terms of the matrix contribute to the length of a document, so the matrix must
+    have only selected terms.
     """
     if weighting == "counts":
         return matrix
@@ -62,9 +64,10 @@ def weigh_matrix(
 
 
 def apply_additive_weighting(documents: CountedDocuments, weighting: str) -> CountedDocuments:
-    """Replace counts by what each term adds to its sum in `weigh_cells`.
+    """Return the documents with the weights of their terms in place of counts.
 
-    ``weighting`` is ``counts``, ``binary`` or ``log``, whose sums are additive.
+    ``weighting`` is ``counts``, ``binary`` or ``log``. The sums of the weights over documents are
+    those of `weigh_cells`.
     """
     if weighting == "counts":
         return documents
@@ -74,9 +77,9 @@ def apply_additive_weighting(documents: CountedDocuments, weighting: str) -> Cou
 
 
 def tfidf(matrix: DocumentTermMatrix, statistics: CellCounts) -> Floats:
-    """Return log(1 + n) · log(D / df) at unit length, shape (n_entries,).
+    """Return log(1 + n) · log(D / df), scaled to unit length, shape (n_entries,).
 
-    Terms in all documents have weight 0.
+    D and df are those of the statistics. Terms that occur in all documents have weight 0.
     """
     weights = log_counts(matrix.counts) * inverse_document_frequency(statistics, matrix.terms)
     return scale_to_unit_length(weights, matrix.entry_documents, matrix.n_documents)
@@ -87,9 +90,8 @@ def weigh_cells(
 ) -> Numbers:
     """Return the sum of the weights of each cell's term in its documents, shape (n_cells,).
 
-    ``documents`` are all documents of the statistics. Only ``tfidf`` needs them, because its sums
-    are not additive. For ``tfidf``, terms that are not selected have weight 0. Weights are rounded
-    to multiples of 1 / `LOG_UNITS`.
+    ``documents`` are all documents of the statistics. They are only used for ``tfidf``, for which
+    terms that are not selected have weight 0. Weights are rounded to multiples of 1 / `LOG_UNITS`.
     """
     if weighting == "counts":
         return statistics.cell_counts
