@@ -188,12 +188,12 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
 
     def compute_probability(self, terms: Ints) -> Floats:
         """Return θ_jk of selected terms, shape (n, n_classes)."""
-        pseudo_counts, pseudo_tokens = self.language_models.compute_pseudo_counts(terms)
+        pseudo_counts = self.language_models.compute_pseudo_counts(terms)
         return posterior_mean(
             self._count_in_complements(terms),
             self.complement_tokens,
-            pseudo_counts,
-            pseudo_tokens,
+            pseudo_counts[:, np.newaxis],
+            self.language_models.pseudo_tokens,
         )
 
     @cached_property
@@ -221,8 +221,8 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """
         counts = self.counts
         all_terms = np.arange(counts.n_terms)
-        column, pseudo_tokens = self.language_models.compute_pseudo_counts(all_terms)
-        pseudo_counts = column[:, 0]
+        pseudo_counts = self.language_models.compute_pseudo_counts(all_terms)
+        pseudo_tokens = self.language_models.pseudo_tokens
         numerators = np.where(self.get_scored_terms(), counts.term_counts + pseudo_counts, 0.0)
         has_weight = numerators > 0
         logs = np.log(numerators, out=np.zeros_like(numerators), where=has_weight)

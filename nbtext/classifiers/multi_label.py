@@ -172,7 +172,8 @@ class OneVsRestClassifier(LinearClassifier):
             terms, _ = unpair(keys[key_indices])
             label_counts = naive_bayes.counts.get_dense_counts(terms)
             rest_counts = remaining_of_key[key_indices, np.newaxis] - label_counts
-            return _log_ratio(label_counts, rest_counts, models.compute_pseudo_counts(terms)[0])
+            pseudo_counts = models.compute_pseudo_counts(terms)[:, np.newaxis]
+            return _log_ratio(label_counts, rest_counts, pseudo_counts)
 
         scores = np.zeros(has_label.shape)
         add_weighted_sums(scores, matrix._replace(terms=key_index), keys.size, compute_ratios)
@@ -184,7 +185,7 @@ class OneVsRestClassifier(LinearClassifier):
         removed_counts = removed.weighted_counts[entries]
         remaining_counts = removed.remaining_counts[entries]
         label_counts = naive_bayes.counts.look_up_counts(terms, labels)
-        pseudo_counts = models.compute_pseudo_counts(terms)[0][:, 0]
+        pseudo_counts = models.compute_pseudo_counts(terms)
         ratios = _log_ratio(label_counts, remaining_counts - label_counts, pseudo_counts)
         corrected_ratios = _log_ratio(
             label_counts - removed_counts,

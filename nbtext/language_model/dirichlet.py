@@ -1,4 +1,6 @@
-"""Class language models: distributions over the terms, estimated under a Dirichlet prior.
+"""Class language models: for each class a distribution over the terms, under a Dirichlet prior.
+
+The multinomial and complement classifiers, attributes, inspection and selection of terms use them.
 
 Symbols: m_jk occurrences of term j in class k, N_k tokens of class k, V terms, α the Dirichlet
 parameters, α_0 their sum. The α_j may be equal, in proportion to the whole corpus, or set term by
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 class TermPseudoCounts:
     """Pseudo-counts A_j of single terms.
 
-    All other terms have the same pseudo-count, the argument ``default`` of the methods.
+    All other terms have the same pseudo-count, which is the argument ``default`` of the methods.
     """
 
     terms: Ints
@@ -63,9 +65,9 @@ class TermPseudoCounts:
 
         Return a mask of them, shape (n_terms,), and their pseudo-counts in the same order.
         """
-        index = find_sorted(self.terms, terms)
-        is_found = index >= 0
-        return is_found, self.pseudo_counts[index[is_found]]
+        indices = find_sorted(self.terms, terms)
+        is_found = indices >= 0
+        return is_found, self.pseudo_counts[indices[is_found]]
 
     def look_up(self, terms: Ints, default: float) -> Floats:
         """Return A_j of terms, shape (n,)."""
@@ -85,7 +87,7 @@ class TermPseudoCounts:
 
 
 MIN_STRENGTH_PER_TERM = 1e-6
-"""Lower limit of the strength of the prior that automatic smoothing chooses."""
+"""Lower limit of the mean pseudo-count that automatic smoothing chooses."""
 
 MAX_SMOOTHING_PER_TERM = 1.0
 """Upper limit of the mean pseudo-count that automatic smoothing chooses.
@@ -100,13 +102,14 @@ def is_valid_auto_smoothing(smoothing: float, n_terms: int) -> bool:
 
     The value is a pseudo-count or μ, rounded to six digits.
     """
-    minimum = MIN_STRENGTH_PER_TERM * (1 - 1e-5)
-    maximum = MAX_SMOOTHING_PER_TERM * max(n_terms, 1) * (1 + 1e-5)
+    tolerance = 1e-5
+    minimum = MIN_STRENGTH_PER_TERM * (1 - tolerance)
+    maximum = MAX_SMOOTHING_PER_TERM * max(n_terms, 1) * (1 + tolerance)
     return minimum <= smoothing <= maximum
 
 
 NO_TERM_PSEUDO_COUNTS = TermPseudoCounts(np.empty(0, np.int64), np.empty(0))
-"""All terms have the same pseudo-count."""
+"""No term has a pseudo-count of its own."""
 
 
 def maximum_likelihood(counts: Numbers, tokens: Floats) -> Floats:
@@ -135,8 +138,7 @@ def posterior_mean(
 ) -> Floats:
     """Return φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior.
 
-    It is the probability that the next token is term j. Shapes are those of
-    `maximum_a_posteriori`.
+    It is the probability that the next token is term j. Shapes are as in `maximum_a_posteriori`.
 
     >>> float(posterior_mean(np.array(5), np.array(8), 1, 6)) == (5 + 1) / (8 + 6)  # IIR ex. 13.1
     True
@@ -165,13 +167,13 @@ def times_log(number: Numbers, log_probability: Floats) -> Floats:
 MIN_CLASSES_PER_CELL = 8
 """Number of classes per cell above which log-probabilities are computed cell by cell.
 
-A cell is a term and a class that contains it.
+A cell is a pair of a term and a class that contains the term.
 """
 
 MIN_CLASSES_FOR_CELL_SUMS = 1 << 12
-"""Number of classes above which scores may be summed over cells.
+"""Number of classes from which on scores may be summed over cells.
 
-With fewer classes, it is faster to go through all classes of each term.
+With fewer classes, it is faster to sum over all classes of each term.
 """
 
 MAX_CELL_PROPORTION = 1 / 4
@@ -185,8 +187,8 @@ The proportion is the mean over all tokens.
 class LanguageModels:
     """φ: for every class a categorical distribution over the selected terms.
 
-    Posterior mean and MAP add the same pseudo-counts to the counts. They are α_j under the mean,
-    and α_j − 1 under MAP.
+    Pseudo-counts are what the prior adds to the counts. Under the posterior mean they are α_j, and
+    under MAP α_j − 1.
 
     IIR, example 13.1, smoothing 1, V = 6. Classes no and yes have 3 and 8 tokens, chinese 1 and 5:
 
@@ -223,16 +225,16 @@ class LanguageModels:
     n_unseen_outcomes: int = 0
     """Number of outcomes that are possible but do not occur, such as declared categories.
 
-    Each has the pseudo-count A, but 0 with the prior shape ``background``.
+    An unseen outcome has the pseudo-count A, but 0 with the prior shape ``background``.
     """
     extra_unseen_pseudo_counts: float = 0.0
-    """Sum of the pseudo-counts of these outcomes, minus A for each of them."""
+    """Sum, over the unseen outcomes with a pseudo-count of their own, of its difference from A."""
     has_declared_outcomes: bool = False
-    """True if the outcomes are declared, so that one stays possible if no document has it."""
+    """True if the possible outcomes are declared, so that they are possible in any documents."""
 
     @property
     def n_outcomes(self) -> int:
-        """V, the number of selected terms and of outcomes that do not occur."""
+        """V, the number of selected terms and unseen outcomes."""
         return int(np.count_nonzero(self.selected)) + self.n_unseen_outcomes
 
     @cached_property
@@ -263,25 +265,27 @@ class LanguageModels:
         ``vanishing`` are the entries of selected terms that only this document contains. Not for
         the prior shape ``background``.
         """
-        selected_pseudo_counts = self.term_pseudo_counts.restrict_to(self.selected)
-        has_own, own_pseudo_counts = self.term_pseudo_counts.find(vanishing.terms)
+        # Terms have a pseudo-count of their own, A_j, or the default, A.
+        own_pseudo_counts = self.term_pseudo_counts.restrict_to(self.selected)
+        has_own, vanishing_pseudo_counts = self.term_pseudo_counts.find(vanishing.terms)
         documents = vanishing.entry_documents[has_own]
         n_documents = vanishing.n_documents
-        n_own = np.bincount(documents, minlength=n_documents)
-        own_sums = np.bincount(documents, own_pseudo_counts, n_documents)
-        n_default = self.n_outcomes - len(selected_pseudo_counts) - (vanishing.row_sizes - n_own)
-        # Rounding may leave the difference below 0.
-        own_total = np.maximum(selected_pseudo_counts.pseudo_counts.sum() - own_sums, 0.0)
-        return self.smoothing * n_default + own_total
+        n_vanishing_own = np.bincount(documents, minlength=n_documents)
+        n_vanishing_default = vanishing.row_sizes - n_vanishing_own
+        n_default = self.n_outcomes - len(own_pseudo_counts) - n_vanishing_default
 
-    def compute_pseudo_counts(self, terms: Ints) -> tuple[Floats, float]:
-        """Return the pseudo-counts of terms, shape (n, 1), and `pseudo_tokens`."""
+        vanishing_sums = np.bincount(documents, vanishing_pseudo_counts, n_documents)
+        own_sums = own_pseudo_counts.pseudo_counts.sum() - vanishing_sums
+        # rounding may leave the difference below 0
+        return self.smoothing * n_default + np.maximum(own_sums, 0.0)
+
+    def compute_pseudo_counts(self, terms: Ints) -> Floats:
+        """Return the pseudo-counts of terms, shape (n,)."""
         if self.prior_shape == "symmetric":
-            pseudo_counts = self.term_pseudo_counts.look_up(terms, self.smoothing)
-            return pseudo_counts[:, np.newaxis], self.pseudo_tokens
+            return self.term_pseudo_counts.look_up(terms, self.smoothing)
         term_counts = self.statistics.term_counts[terms]
         background = divide_or_zero(term_counts, np.array(self.corpus_tokens))
-        return self.smoothing * background[:, np.newaxis], self.pseudo_tokens
+        return self.smoothing * background
 
     def compute_probability(self, terms: Ints) -> Floats:
         """Return φ_jk of selected terms, shape (n, n_classes)."""
@@ -291,21 +295,22 @@ class LanguageModels:
     def estimate_probability(self, terms: Ints, counts: Numbers, tokens: Floats) -> Floats:
         """Return φ of selected terms for the given counts.
 
-        ``counts`` m and the result have the shape (n, n_classes) or (n,). ``tokens`` of the
-        classes have a shape that broadcasts to it.
+        ``counts`` m have the shape (n, n_classes), or (n,) for one class of each term. ``tokens``
+        N of the classes have a shape that broadcasts to the shape of ``counts``. The result has the
+        shape of ``counts``.
         """
         if self.estimate == "ml":
             return maximum_likelihood(counts, tokens)
-        pseudo_counts, pseudo_tokens = self.compute_pseudo_counts(terms)
-        if counts.ndim == 1:
-            pseudo_counts = pseudo_counts[:, 0]
+        pseudo_counts = self.compute_pseudo_counts(terms)
+        if counts.ndim == 2:
+            pseudo_counts = pseudo_counts[:, np.newaxis]
         # For MAP too: adding 1 to the pseudo-counts and subtracting it again would lose digits.
-        return posterior_mean(counts, tokens, pseudo_counts, pseudo_tokens)
+        return posterior_mean(counts, tokens, pseudo_counts, self.pseudo_tokens)
 
     def estimate_rest_probability(self, overall: LanguageModels, terms: Ints) -> Floats:
         """Return φ of selected terms in the documents outside each class, (n, n_classes).
 
-        ``overall`` are the language models of all documents, of one class.
+        ``overall`` are the language models of all documents, as one class.
         """
         class_counts = self.statistics.get_dense_counts(terms)
         counts = overall.statistics.get_dense_counts(terms) - class_counts
@@ -315,11 +320,11 @@ class LanguageModels:
     def estimate_log_unseen_probability(self) -> Floats:
         """Return log φ_jk of a term that occurs in no document, shape (n_classes,).
 
-        With the prior shape ``background``, its count in the corpus is taken as 1. −inf under
-        maximum likelihood.
+        With the prior shape ``background``, the term is taken to occur once in the corpus. The
+        result is −inf under maximum likelihood.
         """
         pseudo_count = self.smoothing
-        if self.prior_shape != "symmetric":
+        if self.prior_shape == "background":
             pseudo_count = self.smoothing * (1 / max(self.corpus_tokens, 1.0))
         tokens = self.class_tokens
         probability = divide_or_zero(
@@ -328,10 +333,11 @@ class LanguageModels:
         return log(probability)
 
     def estimate_unseen_outcome_probability(self, pseudo_counts: Numbers | None = None) -> Floats:
-        """Return the probability of outcomes that do not occur.
+        """Return the probability of unseen outcomes.
 
-        For ``pseudo_counts`` of n such outcomes, shape (n, 1), return the probability of each
-        outcome, shape (n, n_classes). For None, return the sum over all of them, (n_classes,).
+        With the ``pseudo_counts`` of n unseen outcomes, shape (n, 1), return the probability of
+        each outcome, shape (n, n_classes). For None, return the probability of all unseen outcomes
+        together, shape (n_classes,).
         """
         if pseudo_counts is None:
             total = self.n_unseen_outcomes * self.smoothing + self.extra_unseen_pseudo_counts
@@ -347,7 +353,9 @@ class LanguageModels:
     def cell_log_gains(self) -> Floats | None:
         """log(m_jk + A) − log A of each cell, shape (n_cells,).
 
-        None if scores are not summed over cells, see `MIN_CLASSES_FOR_CELL_SUMS`.
+        None if scores are not summed over cells: if there are fewer classes than
+        `MIN_CLASSES_FOR_CELL_SUMS`, if pseudo-counts differ or are 0, or if more than
+        `MAX_CELL_PROPORTION` of the classes contain the term of a token, on average.
         """
         statistics = self.statistics
         n_classes = statistics.n_classes
@@ -356,8 +364,9 @@ class LanguageModels:
         if not self.has_equal_unseen_probability or not self.pseudo_tokens:
             return None
         term_counts = statistics.term_counts
-        n_token_cells = term_counts @ np.diff(statistics.term_offsets)
-        if MAX_CELL_PROPORTION * n_classes * term_counts.sum() < n_token_cells:
+        term_cells = np.diff(statistics.term_offsets)
+        n_token_cells = term_counts @ term_cells
+        if n_token_cells > MAX_CELL_PROPORTION * n_classes * term_counts.sum():
             return None
         return np.log(statistics.cell_counts / self.smoothing + 1)
 
@@ -371,7 +380,7 @@ class LanguageModels:
         statistics = self.statistics
 
         def compute_log_counts(terms: Ints) -> Floats:
-            pseudo_counts, _ = self.compute_pseudo_counts(terms)
+            pseudo_counts = self.compute_pseudo_counts(terms)[:, np.newaxis]
             return log(statistics.get_dense_counts(terms) + pseudo_counts)
 
         if self.cell_log_gains is None:
@@ -402,7 +411,7 @@ class LanguageModels:
         is_dense = MIN_CLASSES_PER_CELL * n_cells >= terms.size * self.statistics.n_classes
         if is_dense or not self.has_equal_unseen_probability:
             return log(self.compute_probability(terms))
-        # Most classes do not contain the term: compute their common logarithm only once.
+        # Most classes do not contain a term. In these, all terms have the same probability.
         rows, classes, probability, unseen = self.estimate_cell_probabilities(terms)
         logs = np.tile(log(unseen), (terms.size, 1))
         logs[rows, classes] = log(probability)
@@ -411,9 +420,9 @@ class LanguageModels:
     def estimate_cell_probabilities(self, terms: Ints) -> tuple[Ints, Ints, Floats, Floats]:
         """Return φ_jk of the cells of terms, and of classes that do not contain a term.
 
-        Return four arrays: index into ``terms``, class and φ_jk of each cell, all of shape
-        (n_cells,), then φ of a term that the class does not contain, shape (n_classes,). This is
-        the same for all terms: only for `has_equal_unseen_probability`.
+        The first three arrays are the index into ``terms``, the class and φ_jk of each cell, shape
+        (n_cells,). The last array is φ of any term that the class does not contain, shape
+        (n_classes,). Only if `has_equal_unseen_probability` is true.
         """
         cells, rows = self.statistics.find_cells(terms)
         classes = self.statistics.cell_classes[cells]
@@ -424,14 +433,11 @@ class LanguageModels:
         return rows, classes, probability, unseen
 
 
-CREDIBLE_LEVEL = 0.95
-
-
-def compute_beta_intervals(a: Floats, b: Floats, credible: float = CREDIBLE_LEVEL) -> Floats:
+def compute_beta_intervals(a: Floats, b: Floats, credible: float = 0.95) -> Floats:
     """Return the central intervals of probability ``credible`` under Beta(a, b).
 
-    ``a`` and ``b`` have the same shape. The result has that shape and a last axis of 2, lower and
-    upper limit. It is nan where a or b is not above 0, where Beta(a, b) does not exist.
+    ``a`` and ``b`` have the same shape. The result has one more axis, of lower and upper limit. It
+    is nan where Beta(a, b) does not exist, because a or b is not above 0.
     """
     from scipy.special import betaincinv
 
@@ -459,22 +465,18 @@ def compute_beta_posteriors(
 ) -> tuple[Floats, Floats]:
     """Return a and b of the posterior Beta(a, b) of φ_jk, both of shape (n, n_classes).
 
-    With ``unseen_pseudo_counts``, shape (n, 1), return the posteriors of outcomes that do not
-    occur, and ignore ``terms``. a and b are nan where no posterior exists: under maximum
-    likelihood, and without pseudo-counts if the class does not contain the term, or only it.
+    With ``unseen_pseudo_counts``, shape (n, 1), return the posteriors of unseen outcomes, and
+    ignore ``terms``. a and b are nan where no posterior exists: under maximum likelihood, and
+    without pseudo-counts if the class contains the term not at all, or no other term.
     """
-    n_classes = models.statistics.n_classes
     if unseen_pseudo_counts is None:
-        shape = (terms.size, n_classes)
-    else:
-        shape = (unseen_pseudo_counts.size, n_classes)
-    if models.estimate == "ml":
-        return np.full(shape, np.nan), np.full(shape, np.nan)
-    if unseen_pseudo_counts is None:
-        pseudo_counts, _ = models.compute_pseudo_counts(terms)
+        pseudo_counts = models.compute_pseudo_counts(terms)[:, np.newaxis]
         counts = models.statistics.get_dense_counts(terms) + pseudo_counts
     else:
-        counts = np.broadcast_to(unseen_pseudo_counts, shape)
+        counts = np.tile(unseen_pseudo_counts, models.statistics.n_classes)
+    if models.estimate == "ml":
+        return np.full(counts.shape, np.nan), np.full(counts.shape, np.nan)
+    # α_j is the pseudo-count, or under MAP 1 more
     mode_shift = float(models.estimate == "map")
     a = counts + mode_shift
     total = models.class_tokens + models.pseudo_tokens + mode_shift * models.n_outcomes

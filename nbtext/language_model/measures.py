@@ -50,17 +50,12 @@ class HeldOutText(NamedTuple):
         return cls(zeros, zeros, zeros, np.zeros(n_classes))
 
     def merge(self, text: HeldOutText) -> HeldOutText:
-        """Return the sums over the documents of both."""
-        return HeldOutText(
-            self.documents + text.documents,
-            self.tokens + text.tokens,
-            self.unknown + text.unknown,
-            self.log_likelihood + text.log_likelihood,
-        )
+        """Return the sums over the documents of both texts."""
+        return HeldOutText(*(mine + theirs for mine, theirs in zip(self, text, strict=True)))
 
     @property
     def perplexity(self) -> Floats:
-        """`perplexity` of each class, shape (n_classes,). It is nan without tokens."""
+        """The perplexity of each class, shape (n_classes,). It is nan without tokens."""
         return perplexity(self.log_likelihood, self.tokens)
 
 
@@ -107,7 +102,7 @@ def _sum_log_likelihoods(
     statistics = models.statistics
     entry_classes = classes[known.entry_documents]
     cells = find_sorted(statistics.cell_keys, pair(known.terms, entry_classes))
-    # −1, for a term that the class does not contain, finds the 0 at the end.
+    # Index −1, of a term that the class does not contain, finds the 0 at the end.
     counts = np.append(statistics.cell_counts, 0)[cells]
     class_tokens = models.class_tokens[entry_classes]
     log_probability = log(models.estimate_probability(known.terms, counts, class_tokens))
@@ -157,8 +152,8 @@ def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
     """Return log p(counts_k | α) of each class, in nats, shape (n_classes,).
 
     log p = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)], where α are the
-    pseudo-counts and seed words of the class, plus 1 under MAP. None without a prior: for maximum
-    likelihood, and without pseudo-counts. −inf if a term of the class has α_j = 0.
+    pseudo-counts and seed words of the class, plus 1 under MAP. Return None without a prior: for
+    maximum likelihood, and without pseudo-counts. A class has −inf if one of its terms has α_j = 0.
 
     IIR, example 13.1, with V = 6 and α_j = 1. Class no has 3 tokens of different terms:
     1·1·1 / (6·7·8) = 1/336. Class yes has one term 5 times and three terms once, 8 tokens:
@@ -175,8 +170,8 @@ def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
     statistics = models.statistics
     observed = statistics.observed_counts
     mode_shift = float(models.estimate == "map")
-    pseudo_counts = models.smoothing + models.term_pseudo_counts.pseudo_counts.sum() + mode_shift
-    if models.estimate == "ml" or pseudo_counts <= 0:
+    all_pseudo_counts = models.smoothing + models.term_pseudo_counts.pseudo_counts.sum()
+    if models.estimate == "ml" or all_pseudo_counts + mode_shift <= 0:
         return None
     cells = models.selected[statistics.cell_terms]
     terms = statistics.cell_terms[cells]
@@ -185,11 +180,10 @@ def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
     seeds = statistics.cell_counts[cells] - counts
     tokens = observed.count_tokens(models.selected)
     seed_tokens = models.class_tokens - tokens
-    cell_pseudo_counts, pseudo_tokens = models.compute_pseudo_counts(terms)
 
-    alpha = cell_pseudo_counts[:, 0] + mode_shift
+    alpha = models.compute_pseudo_counts(terms) + mode_shift
     alpha += seeds
-    alpha_0 = pseudo_tokens + mode_shift * models.n_outcomes + seed_tokens
+    alpha_0 = models.pseudo_tokens + mode_shift * models.n_outcomes + seed_tokens
     log_gains = log_rising_factorial(alpha, counts)
     term_sums = np.bincount(classes, log_gains, statistics.n_classes).astype(np.float64)
     if not models.n_outcomes:
@@ -201,8 +195,8 @@ def compute_label_log_evidence(kind: object, prior: Floats, class_documents: Int
     """Return log p(labels) of all documents, in nats.
 
     ``kind`` is the setting ``class_prior``. ``smoothed:A`` is a Dirichlet prior with A for each
-    class. A fixed π, ``uniform`` or set by the user, has Σ_k D_k log π_k. None for ``empirical``,
-    which is maximum likelihood without a prior.
+    class. For a fixed π, ``uniform`` or set by the user, it is Σ_k D_k log π_k. Return None for
+    ``empirical``, which is maximum likelihood without a prior.
 
     With A = 1, 3 documents of one class and 1 of another have (1·2·3)·1 / (2·3·4·5) = 1/20:
 
@@ -213,12 +207,13 @@ def compute_label_log_evidence(kind: object, prior: Floats, class_documents: Int
     """
     if not isinstance(kind, str) or kind == "uniform":
         return _sum_log_likelihood(class_documents, prior)
-    if kind.startswith("smoothed:") and float(kind.partition(":")[2]) > 0:
-        alpha = float(kind.partition(":")[2])
-        class_gains = log_rising_factorial(alpha, class_documents)
-        total_gain = log_rising_factorial(alpha * class_documents.size, class_documents.sum())
-        return float(class_gains.sum() - total_gain)
-    return None
+    _, _, pseudo_count = kind.partition(":")
+    alpha = float(pseudo_count or 0)
+    if alpha <= 0:
+        return None
+    class_gains = log_rising_factorial(alpha, class_documents)
+    total_gain = log_rising_factorial(alpha * class_documents.size, class_documents.sum())
+    return float(class_gains.sum() - total_gain)
 
 
 BAYES_FACTORS_IN_WORDS = (
@@ -227,16 +222,19 @@ BAYES_FACTORS_IN_WORDS = (
     (10.0, "strong"),
     (float("inf"), "very strong"),
 )
-"""Words for the evidence for the better of two models, up to each 2 log B (Kass, Raftery 1995)."""
+"""Words for the evidence for the better of two models, by the largest 2 log B that they mean.
+
+Source: Kass, Raftery (1995).
+"""
 
 
 class ModelPosterior(NamedTuple):
-    """One of two or more models of the same data, equally probable before."""
+    """The posterior of one of several models of the same data, with equal prior probabilities."""
 
     probability: float
     """p(m | data)."""
     log_bayes_factor: float
-    """log B, in nats: log evidence of the best model minus that of this model. 0 for the best."""
+    """log B, in nats: log evidence of the best model minus the log evidence of this model."""
     evidence_for_best: str
     """Words of `BAYES_FACTORS_IN_WORDS`. Empty for the best model."""
 
@@ -257,12 +255,10 @@ def compute_model_posteriors(log_evidences: Sequence[float]) -> list[ModelPoster
     if best == -np.inf:
         raise ValueError("the data are impossible under every model")
     log_factors = [best - log_evidence for log_evidence in log_evidences]
-    total = sum(float(np.exp(-log_factor)) for log_factor in log_factors)
+    odds = [float(np.exp(-log_factor)) for log_factor in log_factors]
     return [
-        ModelPosterior(
-            float(np.exp(-log_factor)) / total, log_factor, _describe_bayes_factor(log_factor)
-        )
-        for log_factor in log_factors
+        ModelPosterior(odd / sum(odds), log_factor, _describe_bayes_factor(log_factor))
+        for odd, log_factor in zip(odds, log_factors, strict=True)
     ]
 
 
@@ -309,6 +305,6 @@ def measure_label_fit(kind: object, prior: Floats, class_documents: Ints) -> Max
 
 
 def _sum_log_likelihood(counts: Numbers, probabilities: Floats) -> float:
-    """Return Σ m log p over m above 0, −inf if such a p is 0."""
+    """Return Σ m log p over counts m above 0. It is −inf if the p of such a count is 0."""
     occurs = counts > 0
     return float(counts[occurs] @ log(probabilities[occurs]))

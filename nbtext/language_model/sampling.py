@@ -1,8 +1,7 @@
-"""Random draws of terms, coins and document lengths, and of distributions from their posteriors.
+"""Random draws for generated documents: terms, coins, lengths and distributions.
 
-All random numbers come from numpy's PCG64, seeded, the same on every platform. Lengths and
-posterior draws use numpy's Poisson and gamma distributions, which may differ between versions of
-numpy. Terms and coins do not.
+All random numbers come from numpy's PCG64 with a seed, and are the same on every platform. Lengths
+and distributions also depend on the version of numpy, whose Poisson and gamma variates may change.
 Source: Gambosi's notes, "Probabilistic learning" (a language model as a generator of documents).
 """
 
@@ -43,7 +42,7 @@ class Categorical:
         """Return independent draws, shape (size,), by inversion of one random number each."""
         thresholds = random.random(size) * self._cumulative[-1]
         indices = np.searchsorted(self._cumulative, thresholds, side="right")
-        # A product may be rounded up to the end.
+        # A threshold may be rounded up to the sum of all weights.
         return np.minimum(indices, self._last)
 
 
@@ -54,7 +53,7 @@ def draw_coins(probability: Floats, random: np.random.Generator) -> Ints:
 
 def draw_length(mean: float, random: np.random.Generator) -> int:
     """Return a Poisson number of tokens, at least 1 and at most `MAX_DRAWN_WORDS`."""
-    # A model file may contain any mean.
+    # a model file may contain any mean, and numpy raises an exception if it is too large
     length = int(random.poisson(min(mean, MAX_DRAWN_WORDS)))
     return min(max(length, 1), MAX_DRAWN_WORDS)
 
@@ -104,17 +103,17 @@ def compute_predictive_probabilities(
 def compute_dirichlet_posterior(models: LanguageModels, terms: Ints, label_index: int) -> Floats:
     """Return m_jk + α_j of selected terms in one class, the posterior Dirichlet, shape (n,).
 
-    Not for maximum likelihood, which has no prior. The parameters of some of the terms are those
-    of φ restricted to these terms.
+    Not for maximum likelihood, which has no prior. If ``terms`` are not all selected terms, the
+    result is the Dirichlet of φ given that a token is one of them.
     """
     statistics = models.statistics
     counts = expand_class_cells(statistics, statistics.cell_counts, label_index)[terms]
-    pseudo_counts = models.compute_pseudo_counts(terms)[0][:, 0]
+    pseudo_counts = models.compute_pseudo_counts(terms)
     return counts + pseudo_counts + float(models.estimate == "map")
 
 
 def expand_class_cells(statistics: ClassStatistics, cells: Numbers, label_index: int) -> Floats:
-    """Return the cells of one class as a dense array, shape (n_terms,)."""
+    """Return the values of the cells of one class, 0 for terms without a cell, shape (n_terms,)."""
     class_cells = np.flatnonzero(statistics.cell_classes == label_index)
     column = np.zeros(statistics.n_terms)
     column[statistics.cell_terms[class_cells]] = cells[class_cells]

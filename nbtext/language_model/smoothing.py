@@ -1,6 +1,7 @@
-"""Strength of the Dirichlet prior, by evidence or leave-one-out; and leave-one-out of documents.
+"""Automatic smoothing, by evidence or leave-one-out, and leave-one-out scores of documents.
 
-A Dirichlet with parameters α_j = s·b_j has a base measure b, which sums to 1, and a strength s.
+Automatic smoothing chooses the strength of the Dirichlet prior of the language models. A Dirichlet
+with parameters α_j = s·b_j has a base measure b, which sums to 1, and a strength s.
 
 Evidence: the counts of each class are one draw, log p(counts_k | α) = log Γ(s) − log Γ(N_k + s) +
 Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only cells with m_jk > 0 contribute, so a histogram of these
@@ -16,6 +17,7 @@ retrieval (2002), for single tokens; tokens of one document are not independent.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,10 +44,10 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyArray, Floats, Ints, Mask, Numbers
 
 MAX_STRENGTH_PER_TERM = 1e6
-"""Upper limit of the strength by evidence, which may grow without limit towards the prior."""
+"""Upper limit of the strength by evidence, which may increase up to any strength."""
 
 DEFAULT_STRENGTH_PER_TERM = 0.1
-"""Strength if evidence or likelihood do not depend on it."""
+"""Strength per term if evidence or likelihood do not depend on it."""
 
 STRENGTH_PRECISION = 1e-8
 """Relative precision of the strength."""
@@ -54,25 +56,29 @@ MAX_SUMMED_TERMS = 1 << 10
 """Number of terms of ψ(x + n) − ψ(x) = Σ 1/(x + i) that are added one by one."""
 
 MIN_ASYMPTOTIC_ARGUMENT = 16.0
-"""Argument from which the asymptotic series of log Γ is exact."""
+"""Smallest argument for which the asymptotic series of log Γ is exact to the last digits."""
 
 DIGAMMA_BLOCK_SIZE = 1 << 14
 """Numbers in one block of `digamma`. Such a block fits in the processor's cache."""
 
-FLAT_NATS_PER_TOKEN = 1e-12
-"""Largest difference of log-likelihoods that is only rounding."""
+MAX_ROUNDING_NATS_PER_TOKEN = 1e-12
+"""Largest difference of two log-likelihoods per token that is only a rounding error."""
+
+WEIGHT_DECIMALS = 6
+"""Decimals of sums of document weights, which are multiples of a millionth."""
 
 N_GRID_STRENGTHS = 49
-"""Strengths that leave-one-out tries first, eight per decade: there may be several maxima."""
-
+"""Strengths that leave-one-out tries first, eight per decade, since it may have several maxima."""
 
 NO_SEEDS = np.zeros(1)
+"""Pseudo-counts if there are no seed words; the shape broadcasts to all pairs and sizes."""
 
 
 class CountHistogram(NamedTuple):
-    """Histogram of draws from a Dirichlet-multinomial, such as the counts of classes.
+    """Histogram of draws from a Dirichlet-multinomial, such as the counts of the terms of a class.
 
-    It contains the distinct pairs of count and base measure, and the sizes of the draws.
+    It contains the distinct pairs of a count above 0 and the base measure of its term, and the
+    sizes of the draws.
     """
 
     counts: Numbers
@@ -82,9 +88,9 @@ class CountHistogram(NamedTuple):
     cells: Numbers
     """Number of occurrences of each pair, shape (n_distinct,)."""
     sizes: Numbers
-    """Distinct numbers of tokens of a draw, shape (n_sizes,)."""
+    """Sizes of draws in tokens, shape (n_sizes,)."""
     draws: Numbers
-    """Number of draws of each size, shape (n_sizes,)."""
+    """Number of draws of each of the sizes, shape (n_sizes,)."""
     n_terms: int
     """Number of outcomes of a token: the selected terms, or presence and absence."""
     seeds: Floats = NO_SEEDS
@@ -107,7 +113,7 @@ def build_count_histogram(
     counts = observed.cell_counts[cells]
     if not statistics.weights.seeds:
         return _build_histogram(statistics, selected, prior_shape, terms, counts)
-    # Pairs of a count and a seed's pseudo-count, as complex numbers.
+    # A complex number is a pair of a count, and the pseudo-count of a seed word in the prior.
     seeds = statistics.cell_counts[cells] - counts
     histogram = _build_histogram(statistics, selected, prior_shape, terms, counts + 1j * seeds)
     pairs: AnyArray = histogram.counts
@@ -124,11 +130,11 @@ def build_count_histogram(
 def build_complement_histogram(
     statistics: ClassStatistics, selected: Mask, prior_shape: str
 ) -> CountHistogram:
-    """Return the histogram of the counts of the complements, Σ_{l≠k} m_jl.
+    """Return the histogram of the counts Σ_{l≠k} m_jl of the complements of classes.
 
-    There is one draw for each class. The base measure is that of `build_count_histogram`. A term
-    has the same count, its count in the corpus, in the complements of all classes without it.
+    There is one draw for each class. The base measure is as in `build_count_histogram`.
     """
+    # In the complements of all classes without a term, the count of the term is that in the corpus.
     has_documents = statistics.class_documents > 0
     n_classes = int(np.count_nonzero(has_documents))
     terms = np.flatnonzero(selected)
@@ -156,8 +162,8 @@ def build_complement_histogram(
 def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogram:
     """Return the histogram of presences and absences of terms in documents.
 
-    There is one draw of D_k documents for each selected term of each class. The base measure is
-    1/2, so both parameters of the Beta distribution are equal.
+    There is one draw of D_k documents for each selected term of each class. The base measure of
+    presence and of absence is 1/2.
     """
     cells = np.flatnonzero(selected[statistics.cell_terms])
     cell_classes = statistics.cell_classes[cells]
@@ -166,6 +172,7 @@ def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHi
     absent_documents = n_documents[cell_classes] - term_documents
     n_terms = int(np.count_nonzero(selected))
     n_absent_terms = n_terms - np.bincount(cell_classes, minlength=statistics.n_classes)
+    # in a class without the term, the term is absent from all documents
     counts, multiplicity = _sum_multiplicities(
         np.concatenate((term_documents, absent_documents, n_documents)),
         np.concatenate((np.ones(2 * cells.size, np.int64), n_absent_terms)),
@@ -175,10 +182,13 @@ def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHi
 
 
 def _sum_multiplicities(values: Numbers, multiplicity: Ints) -> tuple[Numbers, Numbers]:
-    """Return the distinct values above 0 with a multiplicity above 0, and their multiplicities."""
+    """Return the distinct values, and the sum of the multiplicities of each.
+
+    Values of 0 and values of multiplicity 0 are omitted.
+    """
     occurs = (values > 0) & (multiplicity > 0)
-    distinct, index = np.unique(values[occurs], return_inverse=True)
-    return distinct, np.bincount(index, multiplicity[occurs], distinct.size)
+    distinct, indices = np.unique(values[occurs], return_inverse=True)
+    return distinct, np.bincount(indices, multiplicity[occurs], distinct.size)
 
 
 def _build_histogram(
@@ -191,7 +201,8 @@ def _build_histogram(
 ) -> CountHistogram:
     """Return the histogram of counts of selected terms, with one draw for each class.
 
-    Each count occurs as often as its ``multiplicity``, or once for None.
+    ``counts`` are the counts of ``terms``. Each count occurs as often as its ``multiplicity``, or
+    once for None.
     """
     tokens = statistics.count_tokens(selected)
     n_terms = int(np.count_nonzero(selected))
@@ -203,16 +214,11 @@ def _build_histogram(
         else:
             distinct, cells = _sum_multiplicities(counts, multiplicity)
     else:
-        pairs, index, cells = np.unique(
-            np.stack((counts, statistics.term_counts[terms])),
-            axis=1,
-            return_inverse=True,
-            return_counts=True,
-        )
+        count_pairs = np.stack((counts, statistics.term_counts[terms]))
+        pairs, indices = np.unique(count_pairs, axis=1, return_inverse=True)
         distinct = pairs[0]
         base_measure = pairs[1] / (tokens.sum() or 1)
-        if multiplicity is not None:
-            cells = np.bincount(index.ravel(), multiplicity, distinct.size)
+        cells = np.bincount(indices.ravel(), multiplicity, distinct.size)
     return CountHistogram(distinct, base_measure, cells, tokens, np.ones(tokens.size), n_terms)
 
 
@@ -276,8 +282,9 @@ def _sum_stirling_series(x: Floats) -> Floats:
 def maximise_evidence(histogram: CountHistogram) -> float:
     """Return the strength s that maximises `log_evidence`.
 
-    s per term is between `MIN_STRENGTH_PER_TERM` and `MAX_STRENGTH_PER_TERM`. With one term, or
-    without a draw of two tokens, evidence does not depend on s.
+    s per term is between `MIN_STRENGTH_PER_TERM` and `MAX_STRENGTH_PER_TERM`. It is
+    `DEFAULT_STRENGTH_PER_TERM` with one term, or without a draw of two tokens, because evidence
+    then does not depend on s.
 
     The derivative is Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_draws [ψ(N + s) − ψ(s)]. It changes its
     sign at most once (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal,
@@ -287,7 +294,7 @@ def maximise_evidence(histogram: CountHistogram) -> float:
     if n_terms < 2 or sizes.max(initial=0) < 2:
         return DEFAULT_STRENGTH_PER_TERM * max(n_terms, 1)
 
-    # Minka's fixed point (his eq. 55) needs too many steps where evidence is nearly flat.
+    # bisection, because Minka's fixed point (his eq. 55) is slow where evidence is nearly flat
     def compute_slope(strength: float) -> float:
         term_differences = digamma_difference(strength * base_measure + seeds, counts)
         size_differences = digamma_difference(strength + seed_sums, sizes)
@@ -300,10 +307,11 @@ def maximise_evidence(histogram: CountHistogram) -> float:
 
 
 def bisect_sign_change(slope: Callable[[float], float], low: float, high: float) -> float:
-    """Return the point between two, both above 0, where a slope stops being positive.
+    """Return the number between ``low`` and ``high`` above which a slope is not positive.
 
-    Bisect the logarithm, to the relative precision `STRENGTH_PRECISION`.
+    ``low`` and ``high`` are above 0. The relative precision is `STRENGTH_PRECISION`.
     """
+    # the geometric mean bisects the logarithm
     while high > low * (1 + STRENGTH_PRECISION):
         middle = float(np.sqrt(low * high))
         if slope(middle) > 0:
@@ -345,8 +353,8 @@ def digamma_difference(start: Floats, steps: Numbers) -> Floats:
 def digamma(x: Floats) -> Floats:
     """Return the digamma function ψ for x > 0, shape (n,), precise to the last digits.
 
-    Go ten steps up by the recurrence, and use the asymptotic series there. Source: M. Abramowitz,
-    I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18.
+    ψ(x + 10) is computed by the asymptotic series, and ψ(x) from it by the recurrence. Source:
+    M. Abramowitz, I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18.
 
     >>> (digamma(np.array([2.0])) - digamma(np.array([1.0]))).round(12).tolist()  # 1/1
     [1.0]
@@ -367,7 +375,8 @@ def digamma(x: Floats) -> Floats:
                 * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760)))
             )
         )
-        # Pairs of terms: 1/(x + i) + 1/(x + 9 − i) = (2x + 9)/(x(x + 9) + i(9 − i)).
+        # The sum of 1/(x + i) for i from 0 to 9, by pairs of terms:
+        # 1/(x + i) + 1/(x + 9 − i) = (2x + 9)/(x(x + 9) + i(9 − i)).
         product = block * (block + 9)
         pair_sums = (1 / (product + step * (9 - step)) for step in range(1, 5))
         recurrence = (2 * block + 9) * sum(pair_sums, 1 / product)
@@ -378,36 +387,37 @@ def digamma(x: Floats) -> Floats:
 def choose_smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:
     """Return the smoothing that makes the counts most probable.
 
-    It is the pseudo-count per term for ``symmetric``, μ for ``background``: at most
-    `MAX_SMOOTHING_PER_TERM` per term, rounded to six digits, because further digits depend on the
-    platform.
+    It is the pseudo-count per term for ``symmetric``, and μ for ``background``. It is at most
+    `MAX_SMOOTHING_PER_TERM` per term, and rounded to six digits, because further digits depend on
+    the platform.
     """
     n_terms = max(histogram.n_terms, 1)
-    strength = min(maximise_evidence(histogram), MAX_SMOOTHING_PER_TERM * n_terms)
+    smoothing = min(maximise_evidence(histogram), MAX_SMOOTHING_PER_TERM * n_terms)
     if prior_shape == "symmetric":
-        strength /= n_terms
-    return float(f"{strength:.6g}")
+        smoothing /= n_terms
+    return float(f"{smoothing:.6g}")
 
 
 class _LeaveOneOutTokens(NamedTuple):
     """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens.
 
-    Each has the number of its tokens. Flat arrays; numerators and denominators differ in size.
+    s is the strength. "Other documents" are all documents but the document of the token.
     """
 
     counts: Numbers
-    """r, occurrences of the term in the other documents of the class."""
+    """r, occurrences of the term in the other documents of the class, shape (n_numerators,)."""
     base_measure: Numbers
-    """b of the term."""
-    tokens: Numbers
-    """Number of tokens with this numerator."""
+    """b of the term, shape (n_numerators,)."""
+    numerator_tokens: Numbers
+    """Number of tokens with this numerator, shape (n_numerators,)."""
     class_tokens: Numbers
-    """T, tokens in the other documents of the class."""
+    """T, tokens in the other documents of the class, shape (n_denominators,)."""
     base_sums: Numbers
-    """w, the sum of b over the terms of all other documents."""
-    lengths: Numbers
-    """Number of tokens with this denominator."""
+    """w, the sum of b over the terms of all other documents, shape (n_denominators,)."""
+    denominator_tokens: Numbers
+    """Number of tokens with this denominator, shape (n_denominators,)."""
     n_terms: int
+    """Number of selected terms."""
 
     def compute_numerators(self, strength: float) -> Floats:
         """Return r + s·b."""
@@ -434,31 +444,31 @@ def collect_leave_one_out_tokens(
     tokens = statistics.count_tokens(selected)
     class_tokens = tokens[documents.classes] - removed.weighted_lengths
     if statistics.weight_unit != 1:
-        class_tokens = np.round(class_tokens, 6)
+        class_tokens = np.round(class_tokens, WEIGHT_DECIMALS)
     n_terms = int(np.count_nonzero(selected))
-    n_tokens: Numbers = removed.weighted_counts
+    numerator_tokens: Numbers = removed.weighted_counts
     if prior_shape == "symmetric":
-        counts, index = np.unique(counts, return_inverse=True)
-        n_tokens = np.bincount(index, removed.weighted_counts, counts.size)
+        # b is 1, so tokens with the same count have the same numerator
+        counts, indices = np.unique(counts, return_inverse=True)
+        numerator_tokens = np.bincount(indices, removed.weighted_counts, counts.size)
         base_measure = np.ones(counts.size)
         base_sums: Numbers = n_terms - removed.vanishing.row_sizes
     else:
-        all_tokens = tokens.sum()
-        other_tokens = np.where(
-            all_tokens > removed.weighted_lengths, all_tokens - removed.weighted_lengths, 1
-        )
+        other_tokens = tokens.sum() - removed.weighted_lengths
+        other_tokens = np.where(other_tokens > 0, other_tokens, 1)
         base_measure = removed.remaining_counts / other_tokens[entry_documents]
         base_sums = np.ones(len(documents))
-    lengths = np.bincount(entry_documents, removed.weighted_counts, len(documents))
-    has_tokens = lengths > 0
+    # all tokens of a document have the same denominator
+    denominator_tokens = np.bincount(entry_documents, removed.weighted_counts, len(documents))
+    has_tokens = denominator_tokens > 0
     return _LeaveOneOutTokens(
-        counts,
-        base_measure,
-        n_tokens,
-        class_tokens[has_tokens],
-        base_sums[has_tokens],
-        lengths[has_tokens],
-        n_terms,
+        counts=counts,
+        base_measure=base_measure,
+        numerator_tokens=numerator_tokens,
+        class_tokens=class_tokens[has_tokens],
+        base_sums=base_sums[has_tokens],
+        denominator_tokens=denominator_tokens[has_tokens],
+        n_terms=n_terms,
     )
 
 
@@ -466,7 +476,8 @@ def leave_one_out_log_likelihood(tokens: _LeaveOneOutTokens, strength: float) ->
     """Return Σ n log(r + s·b) − Σ n log(T + s·w), in nats, for a ``strength`` s above 0."""
     numerators = tokens.compute_numerators(strength)
     denominators = tokens.compute_denominators(strength)
-    return float(tokens.tokens @ np.log(numerators) - tokens.lengths @ np.log(denominators))
+    log_numerators = tokens.numerator_tokens @ np.log(numerators)
+    return float(log_numerators - tokens.denominator_tokens @ np.log(denominators))
 
 
 def _compute_slope(tokens: _LeaveOneOutTokens, strength: float) -> float:
@@ -474,8 +485,8 @@ def _compute_slope(tokens: _LeaveOneOutTokens, strength: float) -> float:
     numerators = tokens.compute_numerators(strength)
     denominators = tokens.compute_denominators(strength)
     return float(
-        tokens.tokens @ (tokens.base_measure / numerators)
-        - tokens.lengths @ (tokens.base_sums / denominators)
+        tokens.numerator_tokens @ (tokens.base_measure / numerators)
+        - tokens.denominator_tokens @ (tokens.base_sums / denominators)
     )
 
 
@@ -484,21 +495,22 @@ def _maximise_leave_one_out(
 ) -> float | None:
     """Return the strength that maximises `leave_one_out_log_likelihood`.
 
-    Bisect the derivative next to the best strength of a grid. Return None if the likelihood is the
-    same for all strengths.
+    Start from the best strength of a grid, and bisect the derivative up to the next strength in the
+    direction in which the likelihood increases. Return None if all strengths are equally likely.
     """
     grid = np.geomspace(min_strength, max_strength, N_GRID_STRENGTHS)
     likelihoods = np.array(
         [leave_one_out_log_likelihood(tokens, strength) for strength in grid.tolist()]
     )
-    if np.ptp(likelihoods) <= FLAT_NATS_PER_TOKEN * tokens.tokens.sum():
+    if np.ptp(likelihoods) <= MAX_ROUNDING_NATS_PER_TOKEN * tokens.numerator_tokens.sum():
         return None
     best = int(np.argmax(likelihoods))
-    start = best - 1
-    if _compute_slope(tokens, float(grid[best])) > 0:
-        start = best
-    low, high = grid[np.clip([start, start + 1], 0, N_GRID_STRENGTHS - 1)].tolist()
-    return bisect_sign_change(lambda strength: _compute_slope(tokens, strength), low, high)
+    low = high = float(grid[best])
+    if _compute_slope(tokens, low) > 0:
+        high = float(grid[min(best + 1, grid.size - 1)])
+    else:
+        low = float(grid[max(best - 1, 0)])
+    return bisect_sign_change(partial(_compute_slope, tokens), low, high)
 
 
 def choose_smoothing_by_leave_one_out(
@@ -506,12 +518,13 @@ def choose_smoothing_by_leave_one_out(
 ) -> float:
     """Return the smoothing that makes documents most probable in leave-one-out.
 
-    It is the pseudo-count per term for ``symmetric``, μ for ``background``: between
-    `MIN_STRENGTH_PER_TERM` and `MAX_SMOOTHING_PER_TERM` per term, rounded to six digits.
+    It is the pseudo-count per term for ``symmetric``, and μ for ``background``. It is between
+    `MIN_STRENGTH_PER_TERM` and `MAX_SMOOTHING_PER_TERM` per term, and rounded to six digits.
     """
     tokens = collect_leave_one_out_tokens(statistics, selected, prior_shape, documents)
+    # for the symmetric prior, whose b is 1, the strength is that of one term
     n_terms = 1.0
-    if prior_shape != "symmetric":
+    if prior_shape == "background":
         n_terms = float(max(tokens.n_terms, 1))
     strength = None
     if tokens.class_tokens.any():
@@ -524,7 +537,7 @@ def choose_smoothing_by_leave_one_out(
 
 
 class LeaveOneOutEntries(NamedTuple):
-    """Documents, and the statistics of all other documents."""
+    """Documents, each with its contribution to the statistics, and the counts without it."""
 
     matrix: DocumentTermMatrix
     """The entries of selected terms that another document contains."""
@@ -549,7 +562,8 @@ def subtract_each_document(
 ) -> LeaveOneOutEntries:
     """Subtract each document from the statistics that contain it.
 
-    A term that no other document contains vanishes, unless outcomes are ``declared``.
+    A term that no other document contains vanishes, unless the outcomes are ``declared``, see
+    `LanguageModels.has_declared_outcomes`.
     """
     matrix = documents.matrix.select_terms(selected)
     weighted_counts: Numbers = matrix.counts
@@ -559,6 +573,7 @@ def subtract_each_document(
         weights = documents.apply_class_weights(statistics)
         weighted_counts = weighted_counts * weights[matrix.entry_documents] / weight_unit
         weighted_lengths = weighted_lengths * weights / weight_unit
+    # declared outcomes stay possible even if no other document has them
     remaining_counts = statistics.term_counts.take(matrix.terms) - weighted_counts
     is_shared = (remaining_counts > 0) | declared
     return LeaveOneOutEntries(
@@ -577,12 +592,13 @@ def compute_leave_one_out_scores(
     """Return Σ_j n_jd log φ_jk of training documents, each by models of all other documents.
 
     Without document d of class c, m_jc loses n_jd, N_c loses the document's tokens, and V and α_0
-    lose the terms that only d contains. The selection of terms and the smoothing stay. This is
-    exact, by subtraction.
+    lose the terms that only d contains. The selection of terms and the smoothing stay. So the
+    models of all other documents are computed exactly, without training.
 
-    Return three arrays: the scores, shape (n_docs, n_classes), in nats; the tokens that count,
-    shape (n_docs,); and all other tokens, shape (n_docs,). If the models are estimated from
-    weighted terms, the documents have the same weights, and ``tokens`` has their counts.
+    Return three arrays: the scores, shape (n_docs, n_classes), in nats; the number of tokens of
+    each document that contribute to its scores; and the number of its other tokens, both of shape
+    (n_docs,). If the models are estimated from weighted terms, ``documents`` have weights in place
+    of counts, and ``tokens`` are the same documents with counts.
     """
     if tokens is None:
         tokens = documents.matrix
@@ -592,7 +608,7 @@ def compute_leave_one_out_scores(
     if models.prior_shape == "symmetric":
         scores = np.zeros((len(documents), models.statistics.n_classes))
         models.add_log_counts(scores, removed.matrix)
-        entry_pseudo_counts = models.compute_pseudo_counts(removed.matrix.terms)[0][:, 0]
+        entry_pseudo_counts = models.compute_pseudo_counts(removed.matrix.terms)
         pseudo_tokens = models.compute_leave_one_out_pseudo_tokens(removed.vanishing)
     else:
         entry_pseudo_counts = _compute_background_pseudo_counts(models, removed)
@@ -600,7 +616,7 @@ def compute_leave_one_out_scores(
         pseudo_tokens = np.full(len(documents), models.smoothing)
     _correct_own_class(scores, models, documents.classes, removed, entry_pseudo_counts)
     _subtract_log_totals(scores, models, documents.classes, removed, pseudo_tokens)
-    # nan is 0/0: a class without tokens and pseudo-counts does not contain any term.
+    # nan is the logarithm of 0/0, for a class without tokens and pseudo-counts
     scores[np.isnan(scores)] = -np.inf
 
     counted = removed.matrix
@@ -669,13 +685,12 @@ def _subtract_log_totals(
     """Subtract n_d log(N_k + α_0), with the totals of all other documents, from the scores."""
     statistics = models.statistics
     sums = removed.matrix.row_sums
-    rows_of_documents = np.arange(len(classes))
-    for rows in iter_blocks(rows_of_documents, statistics.n_classes, MAX_BLOCK_TERM_WEIGHTS):
+    all_rows = np.arange(len(classes))
+    for rows in iter_blocks(all_rows, statistics.n_classes, MAX_BLOCK_TERM_WEIGHTS):
         class_tokens = np.tile(models.class_tokens, (rows.size, 1))
         class_tokens[np.arange(rows.size), classes[rows]] -= removed.weighted_lengths[rows]
         if statistics.weight_unit != 1:
-            # Sums of weights are multiples of a millionth.
-            class_tokens = np.round(class_tokens, 6)
+            class_tokens = np.round(class_tokens, WEIGHT_DECIMALS)
         with np.errstate(invalid="ignore"):
             log_totals = log(class_tokens + pseudo_tokens[rows, np.newaxis])
             scores[rows] -= times_log(sums[rows, np.newaxis], log_totals)
