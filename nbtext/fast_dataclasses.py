@@ -46,28 +46,25 @@ def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: A
 
     Raise TypeError if an argument is missing, unknown or repeated, or if there are too many.
     """
-    positional, defaults, factories, required = _parameters(self.__class__)
+    positional, defaults, factories, required = _list_parameters(type(self))
     arguments = {**dict(zip(positional, values, strict=False)), **named}
-    if (
-        len(values) > len(positional)
-        or len(arguments) < len(values) + len(named)
-        or not required <= arguments.keys() <= defaults.keys()
-    ):
+    # zip drops surplus values, and a repeated argument replaces the first one
+    has_all_values = len(arguments) == len(values) + len(named)
+    if not has_all_values or not required <= arguments.keys() <= defaults.keys():
         raise TypeError(f"{type(self).__name__}() takes {', '.join(defaults)}, each once")
     created = {name: create() for name, create in factories.items() if name not in arguments}
-    vars(self).update(defaults, **created)
-    vars(self).update(arguments)
+    vars(self).update({**defaults, **created, **arguments})
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 
 
 @cache
-def _parameters(
+def _list_parameters(
     cls: type,
 ) -> tuple[list[str], dict[str, object], dict[str, Callable[[], object]], set[str]]:
-    """Return the parameters of a dataclass.
+    """Return the parameters of a dataclass, in four parts.
 
-    These are the names of positional parameters, the default of each parameter (`MISSING` if it
+    The parts are the names of positional parameters, the default of each parameter (`MISSING` if it
     has none), the default factories by name, and the names of required parameters.
     """
     all_fields = fields(cls)

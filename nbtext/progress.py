@@ -1,7 +1,9 @@
-"""Progress reports of long work, for a function that observes the current thread.
+"""Progress reports of long work.
 
-Work may contain other work, such as the iterations of a fit within the folds of a cross-validation.
-Without an observer a report costs nothing. Other threads and processes have no observer.
+Work reports its progress with `start_progress` or `track_progress`. `watching` sets the function
+that receives the reports of the current thread, such as one that draws a progress line. Without
+it, reports are ignored. Work may contain other work, such as the iterations of a fit within the
+folds of a cross-validation.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ class Step(NamedTuple):
     detail: str = ""
     """Further text to show."""
     estimate_proportion: Callable[[], float | None] | None = None
-    """Returns the proportion that is done, from 0 to 1, or None if it is unknown. It may be slow.
+    """A function that returns the proportion that is done, from 0 to 1, or None if it is unknown.
 
-    If it is None itself, the proportion is ``n_done / total``.
+    It may be slow. Without such a function, the proportion is ``n_done / total``.
     """
 
 
@@ -43,7 +45,7 @@ class _Observer(NamedTuple):
 
     on_progress: Callable[[tuple[Step, ...]], object]
     process_id: int
-    """The process that is observed. A fork of it inherits the observer, but is not observed."""
+    """The observed process. A fork of the process inherits the observer, but is not observed."""
     steps: list[Step]
 
 
@@ -54,8 +56,8 @@ _observer: ContextVar[_Observer | None] = ContextVar("_observer", default=None)
 def watching(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None]:
     """Call a function for each report within the context.
 
-    Its argument is the steps of all unfinished work, outermost first. When the outermost work ends,
-    it is empty.
+    Its argument is the steps of all unfinished work, outermost first. The last call, when the
+    outermost work ends, has no steps.
     """
     token = _observer.set(_Observer(on_progress, os.getpid(), []))
     try:
@@ -72,9 +74,10 @@ def is_progress_watched() -> bool:
 
 @contextmanager
 def start_progress(noun: str, total: int | None = None) -> Iterator[Report]:
-    """Yield a function that reports how many items are done, with a detail and the proportion.
+    """Yield a function that reports how many items are done.
 
-    Call it at most about a thousand times a second. See `Step` for its arguments.
+    Its arguments are ``n_done``, ``detail`` and ``estimate_proportion`` of `Step`. It should be
+    called at most about a thousand times a second.
     """
     observer = _observer.get()
     if observer is None or not is_progress_watched():
@@ -107,12 +110,16 @@ def track_progress(items: Iterable[Item], noun: str, total: int | None = None) -
 REPORT_INTERVAL_SECONDS = 0.05
 """Intended time between two reports."""
 
+MAX_REPORT_STRIDE = 1024
+"""Largest number of documents between two reports."""
+
 
 class Pace:
-    """Decides after how many documents to report, so that reports have about the right interval."""
+    """Decides after how many documents to report, to keep about `REPORT_INTERVAL_SECONDS`."""
 
     def __init__(self) -> None:
         self._stride = 1
+        """Number of documents from one report to the next."""
         self._last_report = time.monotonic()
         self.next_report = 1
         """The number of the next document to report."""
@@ -120,11 +127,11 @@ class Pace:
     def record_report(self) -> None:
         """Record the report of document ``next_report``, and choose the next one.
 
-        The stride doubles, up to 1,024 documents, if the report came early. Else it is halved.
+        The stride is doubled if the report came early, else halved.
         """
         now = time.monotonic()
         if now - self._last_report < REPORT_INTERVAL_SECONDS:
-            self._stride = min(2 * self._stride, 1024)
+            self._stride = min(2 * self._stride, MAX_REPORT_STRIDE)
         else:
             self._stride = max(self._stride // 2, 1)
         self.next_report += self._stride

@@ -1,7 +1,8 @@
-"""Rows of different lengths in flat arrays, and look-up in sorted keys.
+"""Rows of different lengths in flat arrays, blocks of documents, and look-up in sorted keys.
 
-Row i of a flat array is ``[starts[i], starts[i] + sizes[i])``. The texts of many documents are rows
-of bytes in one buffer, so a document is no object of its own until its bytes are needed.
+Row i of a flat array starts at index ``starts[i]`` and has ``sizes[i]`` elements. In the same way,
+a block has the texts of many documents in one buffer, so that reading and counting create no object
+for each document.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def compute_flat_indices(starts: Ints, sizes: Ints) -> Ints:
     >>> compute_flat_indices(np.array([10, 20]), np.array([2, 3])).tolist()
     [10, 11, 20, 21, 22]
     """
-    ends = np.cumsum(sizes)
-    shifts = np.repeat(starts - (ends - sizes), sizes)
+    result_starts = np.cumsum(sizes) - sizes
+    shifts = np.repeat(starts - result_starts, sizes)
     return shifts + np.arange(shifts.size)
 
 
@@ -53,20 +54,22 @@ def compute_offsets(sizes: Numbers) -> Ints:
 
 
 def are_rows_increasing(values: Ints, bounds: Ints) -> bool:
-    """Return whether the values of each row increase strictly."""
-    increases = values[1:] > values[:-1]
-    starts = bounds[1:-1]
-    # the first value of a row may be lower than the last value of the previous row
-    increases[starts[(starts > 0) & (starts < values.size)] - 1] = True
+    """Return whether the values of each row increase strictly.
+
+    ``bounds`` are the start of each row in ``values``, and the end of the last row.
+    """
+    increases = np.ones(values.size + 1, np.bool_)
+    increases[1:-1] = values[1:] > values[:-1]
+    increases[bounds] = True  # the first value of a row is not compared
     return bool(increases.all())
 
 
 class GrowingRows:
-    """A growing list of rows of whole numbers."""
+    """A growing list of rows of whole numbers. Both arrays have room for further rows."""
 
     def __init__(self) -> None:
-        self._elements = np.empty(1 << 12, np.int64)
-        self._bounds = np.zeros(1 << 8, np.int64)
+        self._elements = np.empty(0, np.int64)
+        self._bounds = np.zeros(1, np.int64)
         self._size = 0
 
     def __len__(self) -> int:
@@ -74,12 +77,12 @@ class GrowingRows:
 
     def append(self, elements: Ints, sizes: Ints) -> None:
         """Add rows, given their elements, row after row, and their sizes."""
-        first = self._size
-        start = int(self._bounds[self._size])
+        old_size = self._size
+        start = int(self._bounds[old_size])
         self._size += sizes.size
         if self._size >= self._bounds.size:
             self._bounds = np.resize(self._bounds, 2 * self._size + 1)
-        self._bounds[first + 1 : self._size + 1] = start + np.cumsum(sizes)
+        self._bounds[old_size + 1 : self._size + 1] = start + np.cumsum(sizes)
 
         end = int(self._bounds[self._size])
         if end > self._elements.size:
@@ -99,10 +102,12 @@ class GrowingRows:
         return self._elements[compute_flat_indices(self._bounds[rows], self.take_sizes(rows))]
 
 
-# Each step on whole arrays releases the interpreter lock and takes it again, so smaller blocks
-# take longer where other threads run. Larger blocks do not fit into the processor's cache.
 BLOCK_BYTES = 1 << 21
-"""Size of a block of documents."""
+"""Size of a block of documents.
+
+Smaller blocks take longer if other threads run, because each step on arrays releases the
+interpreter lock and takes it again. Larger blocks do not fit into the processor's cache.
+"""
 
 BLOCK_DOCUMENTS = 1 << 14
 """Largest number of documents in a block."""
@@ -121,7 +126,7 @@ class TextBlock(Sequence[bytes]):
     """
 
     buffer: bytes
-    """May start before the first text and end after the last text, because slices share it."""
+    """The texts. There may be further bytes before and after them, because slices share it."""
     starts: Ints
     """Shape (n_texts,), ascending."""
     ends: Ints
@@ -179,11 +184,11 @@ class TextBlock(Sequence[bytes]):
 
 @dataclass(frozen=True, eq=False)
 class LabelledBlock:
-    """Documents by columns: texts, labels, and the fields, values and weights of the documents."""
+    """A block of labelled documents. Each field has the data of all documents."""
 
     texts: TextBlock
     labels: Sequence[Any]
-    """Distinct labels, as `nbtext.prediction.labels.Label`."""
+    """The distinct labels, each a `nbtext.prediction.labels.Label`."""
     label_indices: Ints
     """The index in ``labels`` of each text's label, shape (n_texts,)."""
     fields: Sequence[Fields] = ()
@@ -223,9 +228,9 @@ def split_into_blocks(
 ) -> Iterator[list[BlockItem]]:
     """Yield non-empty lists of consecutive items.
 
-    A list ends with the item at which it has ``max_items`` items, or ``max_bytes`` bytes, where
-    ``size`` returns the bytes of an item. If ``items`` raises an exception, the items before it are
-    yielded first.
+    ``size`` returns the bytes of an item. A list ends as soon as it has ``max_items`` items, or at
+    least ``max_bytes`` bytes. If ``items`` raises an exception, the previous items are yielded
+    before it is raised again.
     """
     block: list[BlockItem] = []
     block_bytes = 0

@@ -1,10 +1,12 @@
 """Selection of terms that carry information about the class, by four criteria.
 
-Each criterion returns the contribution of every class, shape (n, n_classes), and the score of each
-of n terms, shape (n,), in nats except χ². A term indicates the class with the largest contribution.
+`rank_terms` ranks the terms of language models by a criterion. A criterion is a function of the
+models, the class prior and n terms. It returns the contribution of each class to the score of each
+term, shape (n, n_classes), and the scores, shape (n,). Both are in nats, except χ². A term
+indicates the class with the largest contribution.
 
-For multi-label documents, each label is compared with the documents without it, in a last axis
-of two. The score is the sum over labels, for log odds the maximum.
+For multi-label documents, each label is compared with the documents without it: arrays have a last
+axis of two. The score is the sum over labels, or for log odds the maximum.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ A cell is a term and a class that contains it. As many probabilities take about 
 
 
 def mutual_information(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
-    """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), from the language models.
+    """Return I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l), with φ of the models and the prior π.
 
     Source: Gambosi's notes, "Feature selection".
     """
@@ -66,7 +68,7 @@ def _get_probabilities(models: LanguageModels, prior: Floats, terms: Ints) -> tu
 
 
 def _take_classes(contributions: Floats) -> Floats:
-    """Return the contributions of classes or labels, without the contributions of the rest."""
+    """Return the contributions of classes, or of labels without their complements."""
     if contributions.ndim == 2:
         return contributions
     return contributions[..., 0]
@@ -80,7 +82,7 @@ def _sum_contributions(contributions: Floats) -> Floats:
 def uses_sparse_sum(models: LanguageModels, prior: Floats) -> bool:
     """Return True if mutual information is summed over cells, see `MAX_DENSE_PROBABILITIES`.
 
-    Classes without a term must all have the same probability of it as of any other term.
+    This is only possible if a class has the same probability of all terms that it does not contain.
     """
     return (
         models.statistics.posterior_type.is_exclusive
@@ -107,7 +109,7 @@ class _SparseProbabilities(NamedTuple):
 def _get_sparse_probabilities(
     models: LanguageModels, prior: Floats, terms: Ints
 ) -> _SparseProbabilities:
-    """Return the probabilities of terms, for a model of `uses_sparse_sum`."""
+    """Return the probabilities of terms, only for models for which `uses_sparse_sum` is true."""
     rows, classes, probability, unseen = models.estimate_cell_probabilities(terms)
     joint_unseen = unseen * prior
     changes = probability * prior[classes] - joint_unseen[classes]
@@ -120,13 +122,13 @@ def compute_sparse_summands(
 ) -> Floats:
     """Return the contributions of some classes to `mutual_information`.
 
-    Only for a model of `uses_sparse_sum`. ``classes`` are class indices. The result has the shape
-    (n_terms, n_classes) for these terms and classes.
+    Only for models for which `uses_sparse_sum` is true. ``terms`` and ``classes`` are indices, and
+    the result has the shape (len(terms), len(classes)).
     """
     sparse = _get_sparse_probabilities(models, prior, terms)
-    column_of_class = np.full(prior.size, -1)
-    column_of_class[classes] = np.arange(classes.size)
-    columns = column_of_class[sparse.classes]
+    class_columns = np.full(prior.size, -1)
+    class_columns[classes] = np.arange(classes.size)
+    columns = class_columns[sparse.classes]
     cells = np.flatnonzero(columns >= 0)
     probability = np.tile(sparse.unseen[classes], (terms.size, 1))
     probability[sparse.rows[cells], columns[cells]] = sparse.probability[cells]
@@ -156,7 +158,9 @@ def _compute_sparse_mutual_information(
     contributions = joint * np.log(sparse.probability / sparse.marginal[rows])
     order = np.lexsort((-contributions, rows))
     n_cells = np.bincount(rows, minlength=terms.size)
-    best_cells = order[np.minimum(compute_offsets(n_cells)[:-1], order.size - 1)]
+    first_ranks = compute_offsets(n_cells)[:-1]
+    # a term without cells gets the cell of another term, and is not certain
+    best_cells = order[np.minimum(first_ranks, order.size - 1)]
     max_log_ratio = np.maximum(_log_ratio(sparse.unseen.max(keepdims=True), sparse.marginal), 0)
     max_unseen_contribution = joint_unseen.max() * max_log_ratio
     is_certain = (n_cells > 0) & (contributions[best_cells] > max_unseen_contribution)
@@ -206,8 +210,8 @@ def chi2(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
 def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
     """Return the maximum over classes of log[φ_jk / φ_j,rest].
 
-    The rest are the other classes, mixed by their priors. No term indicates a class without
-    documents, which a part of a corpus may have.
+    φ_j,rest is the mean over the other classes, weighted by their priors. No term indicates a class
+    without documents. A subset of a corpus may have such classes.
     """
     probability, prior = _get_probabilities(models, prior, terms)
     joint = probability * prior
@@ -222,12 +226,12 @@ def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Ints) -> Sco
 
 
 def get_criterion(name: str) -> Criterion:
-    """Return the function of a criterion of `nbtext.settings.CRITERIA`."""
+    """Return the function of this module for a criterion of `nbtext.settings.CRITERIA`."""
     return globals()[CRITERIA[name]]
 
 
 class Ranking(NamedTuple):
-    """Terms by falling score, ties in the order of the vocabulary; all of shape (n,)."""
+    """Terms by falling score, ties in the order of the vocabulary. Arrays have the shape (n,)."""
 
     terms: Ints
     scores: Floats
@@ -238,7 +242,7 @@ class Ranking(NamedTuple):
 def rank_terms(
     models: LanguageModels, prior: Floats, criterion: str, top: int | None = None
 ) -> Ranking:
-    """Return the ``top`` best of the selected terms, or all for None.
+    """Return the ``top`` best of the selected terms, or all of them for None.
 
     ``criterion`` is a name of `nbtext.settings.CRITERIA`.
     """
@@ -258,11 +262,10 @@ def rank_terms(
 
 
 def _count_documents(models: LanguageModels, terms: Ints) -> tuple[Ints, Ints, float]:
-    """Return the 2 × K table of documents for each term.
+    """Return the documents of each class with a term, of each class, and of the corpus.
 
-    Return the documents of each class that contain the term, shape (n, n_classes), all documents
-    of each class, shape (n_classes,), and the number of documents. For labels, the first two have
-    a last axis of two: the label, and the documents without it.
+    The first array has the shape (n, n_classes), the second (n_classes,). For multi-label documents
+    they have a last axis of two: the documents with the label, and the documents without it.
     """
     observed = models.statistics.observed_counts
     term_documents = observed.get_dense_documents(terms)

@@ -1,4 +1,7 @@
-"""Work on other machines, with joblib's backend for Dask (the extra ``nbtext[dask]``)."""
+"""Work on other machines: `run_on_cluster` gives batches of tasks to the workers of Dask.
+
+It uses joblib's backend for Dask, and needs the extra ``nbtext[dask]``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ CONNECT_TIMEOUT_SECONDS = 30
 """Time to wait for the scheduler, and then for the first worker."""
 
 TASKS_AHEAD_PER_THREAD = 2
-"""Batches per thread that are submitted at once: one runs while the other's result is sent."""
+"""Batches per thread that are submitted at once: one runs while the result of another is sent."""
 
 BATCHES_PER_THREAD = 4
 """Batches per thread, so that the wait for the last batch is short."""
@@ -27,8 +30,8 @@ MAX_BATCH_TASKS = 256
 QUIET_LOGGERS = ("distributed", "asyncio", "tornado")
 """Packages whose log messages are suppressed.
 
-nbtext reports their errors itself. Other messages need no action: if a worker leaves, another one
-does its work.
+nbtext reports their errors itself. Other messages need no action: for example, if a worker leaves,
+another worker does its work.
 """
 
 
@@ -36,7 +39,7 @@ does its work.
 def connect_cluster(scheduler: str) -> Iterator[Any]:
     """Connect to the workers of a Dask scheduler, for `run_on_cluster`. Yield the client.
 
-    ``scheduler`` is its address, such as tcp://host:8786. Raise `UsageError` if the package is not
+    ``scheduler`` is an address, such as tcp://host:8786. Raise `UsageError` if the package is not
     installed, if the address is invalid, or if workers have another version of nbtext. Raise
     `WorkerError` if the scheduler does not answer, if it has no workers, or if a task ends all
     workers that try it.

@@ -1,6 +1,8 @@
-"""Work in several processes: batches of tasks in any order, or single results in order.
+"""Work in several processes of this machine.
 
-If no process can be started, this process does all the work.
+`run_parallel` divides tasks among processes, and each process returns one result. `run_in_order`
+returns the result of each task, in the order of the tasks. If no process can be started, this
+process does all the work.
 
 On Linux, workers are forked: they start within milliseconds, with all that this process has
 imported and read. On other systems, and if this process has several threads, joblib's loky starts
@@ -45,12 +47,13 @@ TASKS_AHEAD_PER_WORKER = 2
 """Tasks of `run_in_order` that are submitted for each worker before a result is awaited."""
 
 MIN_SHARED_MEMORY_BYTES = 1 << 20
-"""Size of arrays from which on a result is sent in shared memory.
+"""Size of the arrays of a result from which on they are sent in shared memory.
 
 A pipe takes 2 to 8 ms per megabyte.
 """
 
 Shared = TypeVar("Shared")
+"""Data that is the same for all tasks."""
 
 Task = TypeVar("Task")
 
@@ -58,7 +61,10 @@ Result = TypeVar("Result")
 
 
 class TaskBatch(Generic[Task]):
-    """The tasks of one process: an iterable that also reports progress."""
+    """The tasks of one process: an iterable that also reports progress.
+
+    Tasks are not None.
+    """
 
     def __init__(
         self, tasks: Iterable[Task], on_progress: Callable[[int, int], object] | None = None
@@ -68,6 +74,7 @@ class TaskBatch(Generic[Task]):
         self._on_progress = on_progress
 
     def __iter__(self) -> Iterator[Task]:
+        # not a loop over `self._tasks`, which `cancel_remaining` replaces
         while (task := next(self._tasks, None)) is not None:
             yield task
 
@@ -114,7 +121,8 @@ class _RemoteBatch(TaskBatch[Task]):
         def send_progress(n_documents: int, n_bytes: int) -> None:
             connection.send((PROGRESS, (n_documents, n_bytes)))
 
-        super().__init__(iter(self._request_task, None), send_progress)
+        tasks = iter(self._request_task, None)  # calls it until it returns None
+        super().__init__(tasks, send_progress)
         self._connection = connection
 
     def _request_task(self) -> Task | None:
@@ -149,16 +157,22 @@ def _work(parent_pid: int, connection: Connection, function: Callable[[Never], o
 
 
 def _end_with_parent(parent_pid: int) -> None:
+    """Kill this process when its parent has ended. Run in a thread."""
     while os.getppid() == parent_pid:
         time.sleep(PARENT_POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _serve(connection: Connection, function: Callable[[Never], object]) -> None:
-    """Send the result of the function for each task that arrives, until a task is None."""
+    """Send the result of the function for each message with a task, until a message is None.
+
+    A message is a tuple of one task, or `BATCH_TASK`.
+    """
     batch: TaskBatch[Any] = _RemoteBatch(connection)
     while (message := connection.recv()) is not None:
-        task = batch if message == BATCH_TASK else message[0]
+        task = batch
+        if message != BATCH_TASK:
+            [task] = message
         send_result(connection, _call(function, task))
 
 
@@ -171,16 +185,17 @@ def _call(function: Callable[..., object], task: object) -> tuple[str, object]:
 
 
 def send_result(connection: Connection, message: tuple[str, object]) -> None:
-    """Send a kind of message and its content.
+    """Send a message: its kind and its content.
 
-    Large arrays are written to a file in memory, whose descriptor is sent, if the system has such
-    files.
+    If the system has files in memory, large arrays are written to such a file, and its descriptor
+    is sent.
     """
     arrays: list[pickle.PickleBuffer] = []
-    pickled = pickle.dumps(message, 5, buffer_callback=arrays.append)
+    pickled = pickle.dumps(message, protocol=5, buffer_callback=arrays.append)
     views = [array.raw() for array in arrays]
-    ends = list(accumulate((view.nbytes for view in views), initial=0))
-    if ends[-1] < MIN_SHARED_MEMORY_BYTES or not hasattr(os, "memfd_create"):
+    ends = list(accumulate(view.nbytes for view in views))
+    is_large = bool(ends) and ends[-1] >= MIN_SHARED_MEMORY_BYTES
+    if not is_large or not hasattr(os, "memfd_create"):
         connection.send(message)
         return
     from multiprocessing.reduction import send_handle
@@ -188,12 +203,12 @@ def send_result(connection: Connection, message: tuple[str, object]) -> None:
     with os.fdopen(os.memfd_create("nbtext"), "wb") as file:
         file.writelines(views)
         file.flush()
-        connection.send((SHARED_MEMORY, (pickled, ends[1:-1])))
+        connection.send((SHARED_MEMORY, (pickled, ends[:-1])))
         send_handle(connection, file.fileno(), None)
 
 
 def _receive_message(connection: Connection) -> tuple[str, Any]:
-    """Return the kind and the content that `send_result` has sent."""
+    """Return the kind and the content of a message of `send_result` or `_RemoteBatch`."""
     kind, content = connection.recv()
     if kind != SHARED_MEMORY:
         return kind, content
@@ -208,9 +223,10 @@ def _receive_message(connection: Connection) -> tuple[str, Any]:
 
 
 def _send_task(worker: Connection, task: object) -> None:
-    """Send a task to a worker, or None to end it.
+    """Send a message of `_serve` to a worker, or the next task of a batch.
 
-    Errors are ignored: if the worker has ended, `_receive` raises an error.
+    None ends the worker, or the batch. Errors are ignored: if the worker has ended, `_receive`
+    raises an error.
     """
     with suppress(ConnectionError):
         worker.send(task)
@@ -219,7 +235,7 @@ def _send_task(worker: Connection, task: object) -> None:
 def _receive(worker: Connection) -> tuple[str, Any]:
     """Return the kind and the content of a worker's message.
 
-    Raise the exception of its function, or `WorkerError` if the worker has ended.
+    Raise the exception of the worker's function, or `WorkerError` if the worker has ended.
     """
     try:
         kind, content = _receive_message(worker)
@@ -246,9 +262,10 @@ def run_parallel(
 ) -> list[Result]:
     """Return the results of ``work(shared, batch)`` in ``jobs`` other processes, in any order.
 
-    A batch yields the tasks of one process, in ascending order: a process gets the next task when
-    it is free. ``on_progress`` is called with the documents and bytes that all processes have read.
-    If ``jobs`` is 1, or if no process can be started, this process does all the work.
+    There is one batch and one result for each process. A process gets the next task when it is
+    free, so the tasks of a batch are in their order, but not consecutive. ``on_progress`` is called
+    with the documents and bytes that all processes have read so far. If ``jobs`` is 1, or if no
+    process can be started, this process does all the work.
 
     Raise the exceptions of ``work``, and `WorkerError` if a worker ends before its work is done.
     """
@@ -275,8 +292,9 @@ def run_in_order(
     Raise the exceptions of ``function``, and `WorkerError` if a worker ends before its work is
     done.
     """
-    jobs = jobs or count_cores()
-    if jobs < 2:
+    if not jobs:
+        jobs = count_cores()
+    if jobs == 1:
         yield from ((task, None) for task in tasks)
         return
     pending: deque[tuple[Task, Future[Result] | None]] = deque()
@@ -304,7 +322,7 @@ def run_in_order(
 
 
 class CannotStartError(Exception):
-    """No worker can be started. The first task was not accepted."""
+    """No worker can be started, so the first task was not submitted."""
 
 
 def count_cores() -> int:
@@ -322,9 +340,10 @@ def uses_fork() -> bool:
 class Workers:
     """Processes that call a function with tasks. They end with the ``with`` statement.
 
-    They start with the first task. Each worker has a pipe to a thread of this process, which sends
-    one task after another. No lock is shared that a worker could hold when it dies: its end of the
-    pipe is then closed, which the thread notices.
+    The processes start with the first task. A thread of this process waits for each task that is in
+    progress. It takes the pipe of an idle worker, sends the task, and receives the result. If a
+    worker dies, its end of the pipe is closed, which the thread notices. Workers share no lock,
+    because a worker that dies would not release it.
     """
 
     def __init__(self, n: int, function: Callable[[Never], object]) -> None:
@@ -343,7 +362,7 @@ class Workers:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """End the workers. Kill them if there is an exception."""
+        """End the workers, or kill them if there is an exception."""
         if kind is not None:
             self.kill()
             return
@@ -352,7 +371,10 @@ class Workers:
         self._release()
 
     def submit(self, task: object) -> Future[Any]:
-        """Let a worker do a task. Raise `CannotStartError` if no worker can be started."""
+        """Submit a task for the next idle worker.
+
+        Raise `CannotStartError` if no worker can be started.
+        """
         with _block_signals():
             if not self._processes:
                 self._start()
@@ -401,9 +423,10 @@ class Workers:
                     next_task = None
                 elif kind == PROGRESS:
                     progress[pipe] = content
-                    n_documents, n_bytes = map(sum, zip(*progress.values(), strict=True))
+                    n_documents = sum(documents for documents, _ in progress.values())
+                    n_bytes = sum(read_bytes for _, read_bytes in progress.values())
                     batch.report_progress_so_far(n_documents, n_bytes)
-                else:
+                else:  # `RESULT`
                     results.append(content)
                     busy_pipes.remove(pipe)
             if not ready_pipes:
@@ -424,7 +447,7 @@ class Workers:
             if not self._uses_fork:
                 from joblib.externals.loky.backend import get_context
 
-                # Like spawn, but without importing the main module of the program.
+                # like spawn, but without importing the main module of the program
                 context = get_context("loky")
             for _ in range(self._n):
                 own_end, worker_end = multiprocessing.Pipe()
@@ -433,7 +456,7 @@ class Workers:
                     target=_work, args=(os.getpid(), worker_end, self._function), daemon=True
                 )
                 process.start()
-                # Close it before the next worker is forked, so that only this worker has it.
+                # so that the next worker does not inherit it
                 worker_end.close()
                 self._processes.append(process)
                 self._idle_pipes.put(own_end)
