@@ -58,9 +58,11 @@ def are_rows_increasing(values: Ints, bounds: Ints) -> bool:
 
     ``bounds`` are the start of each row in ``values``, and the end of the last row.
     """
-    increases = np.ones(values.size + 1, np.bool_)
-    increases[1:-1] = values[1:] > values[:-1]
-    increases[bounds] = True  # the first value of a row is not compared
+    increases = values[1:] > values[:-1]
+    # the first value of a row may be lower than the last value of the previous row
+    starts = bounds[1:-1]
+    starts = starts[(starts > 0) & (starts < values.size)]
+    increases[starts - 1] = True
     return bool(increases.all())
 
 
