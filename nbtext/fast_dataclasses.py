@@ -46,7 +46,7 @@ def _initialise(self: Any, *values: object, **named: object) -> None:  # noqa: A
 
     Raise TypeError if an argument is missing, unknown or repeated, or if there are too many.
     """
-    positional, defaults, factories, required = _list_parameters(type(self))
+    positional, defaults, factories, required = _list_parameters(self.__class__)
     arguments = {**dict(zip(positional, values, strict=False)), **named}
     # zip drops surplus values, and a repeated argument replaces the first one
     has_all_values = len(arguments) == len(values) + len(named)

@@ -545,7 +545,7 @@ INT64_LIMIT = 2**63
 """Counts and sums in 64 bits are below this number."""
 
 
-def require_exact_logs(counts: Ints, documents: Ints) -> None:
+def require_exact_logs(counts: Numbers, documents: Numbers) -> None:
     """Raise `UsageError` if sums of log weights might not fit into 64 bits.
 
     ``counts`` and ``documents`` are m_jk and d_jk of the cells, shapes (n_cells,).

@@ -51,7 +51,7 @@ class HeldOutText(NamedTuple):
 
     def merge(self, text: HeldOutText) -> HeldOutText:
         """Return the sums over the documents of both texts."""
-        return HeldOutText(*(mine + theirs for mine, theirs in zip(self, text, strict=True)))
+        return HeldOutText._make(map(np.add, self, text))
 
     @property
     def perplexity(self) -> Floats:
