@@ -224,12 +224,7 @@ def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes],
     for at_once in (size, WHOLE):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", at_once)
-            ids = {"a": 2, "b": 0, "é": 1}
-
-            def find(_: object, names: list[str], ids: dict[str, int] = ids) -> list[int]:
-                return [ids.get(name, -1) for name in names]
-
-            vocabulary: Any = type("Ids", (), {"find": find})()
+            vocabulary = Vocabulary.from_terms(["a", "b", "é"])
             found.append(DocumentCounter(analysis, vocabulary).count(texts).to_matrix())
     assert all(
         np.array_equal(left, right) for left, right in zip(found[0][:4], found[1][:4], strict=True)
