@@ -118,7 +118,7 @@ def test_by_hand(
     assert found is not None
     assert found.symbol == symbol
     terms = np.array(of.fitted.statistics.vocabulary.find(["chinese", "tokyo"]))
-    assert found.probability(terms) == pytest.approx(np.array([chinese, tokyo]))
+    assert found.compute_probability(terms) == pytest.approx(np.array([chinese, tokyo]))
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log", "tfidf"])
@@ -128,17 +128,17 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
     assert found is not None
     selected = np.flatnonzero(found.selected)
     assert selected.size == 4
-    assert found.probability(selected).sum(axis=0) == pytest.approx(np.ones(2))
-    assert found.absence_probability is None
-    assert (found.posteriors is None) == (weighting in ("log", "tfidf"))
-    if found.posteriors is not None:
-        a, b = found.posteriors(selected)
-        assert a / (a + b) == pytest.approx(found.probability(selected))
+    assert found.compute_probability(selected).sum(axis=0) == pytest.approx(np.ones(2))
+    assert found.compute_absence_probability is None
+    assert (found.compute_posteriors is None) == (weighting in ("log", "tfidf"))
+    if found.compute_posteriors is not None:
+        a, b = found.compute_posteriors(selected)
+        assert a / (a + b) == pytest.approx(found.compute_probability(selected))
         intervals = compute_beta_intervals(a, b)
         assert intervals.shape == (4, 2, 2)
         assert np.all(
-            (intervals[..., 0] < found.probability(selected))
-            & (found.probability(selected) < intervals[..., 1])
+            (intervals[..., 0] < found.compute_probability(selected))
+            & (found.compute_probability(selected) < intervals[..., 1])
         )
 
 
@@ -147,11 +147,11 @@ def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None
     found = get_term_probabilities(of.fitted.classifier)
     assert found is not None
     terms = np.arange(of.fitted.statistics.n_terms)
-    assert found.absence_probability is not None
-    assert found.probability(terms) + found.absence_probability(terms) == pytest.approx(
-        np.ones((terms.size, 2))
-    )
-    assert found.probability(terms).sum(axis=0) != pytest.approx(np.ones(2))
+    assert found.compute_absence_probability is not None
+    assert found.compute_probability(terms) + found.compute_absence_probability(
+        terms
+    ) == pytest.approx(np.ones((terms.size, 2)))
+    assert found.compute_probability(terms).sum(axis=0) != pytest.approx(np.ones(2))
 
 
 def test_a_model_of_the_other_classes_has_none() -> None:

@@ -187,10 +187,10 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
     chinese = np.array(model.fitted.statistics.vocabulary.find(["chinese"]))
     coins = get_term_probabilities(model.fitted.classifier)
     assert coins is not None
-    assert coins.absence_probability is not None
+    assert coins.compute_absence_probability is not None
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
-    assert coins.probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
-    np.testing.assert_allclose(coins.absence_probability(chinese)[0], [2 / 4, 2 / 6])
+    assert coins.compute_probability(chinese)[0].tolist() == [2 / 4, 4 / 6]
+    np.testing.assert_allclose(coins.compute_absence_probability(chinese)[0], [2 / 4, 2 / 6])
     np.testing.assert_allclose(
         compute_beta_intervals(*model.fitted.classifier.compute_posteriors(chinese))[0, 1],
         stats.beta.ppf([0.025, 0.975], 4, 2),

@@ -117,7 +117,7 @@ def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_inter
     monkeypatch.setattr(module, "_draw_indices", counted)
     all_at_once, every = ends(1025), sum(added)
     in_runs, few = ends(32), sum(added)
-    assert every == module.DRAWS * module.MIN_SWEEPS * posterior.size
+    assert every == module.N_DRAWS * module.MIN_SWEEPS * posterior.size
     assert few < every / 10
     assert np.abs(in_runs - all_at_once).max() < 0.04
     assert np.abs(in_runs[:8].mean(axis=0) - all_at_once[:8].mean(axis=0)).max() < 0.01

@@ -138,7 +138,7 @@ def test_language_models_are_those_of_a_slow_twin(
     expected = (total + 0.2) / (total.sum(axis=0) + 0.2 * len(vocabulary))
     found = get_term_probabilities(model.fitted.classifier)
     assert found is not None
-    assert np.allclose(found.probability(np.arange(len(vocabulary))), expected, rtol=1e-6)
+    assert np.allclose(found.compute_probability(np.arange(len(vocabulary))), expected, rtol=1e-6)
     assert np.allclose(model.fitted.classifier.prior, prior / prior.sum())
 
 

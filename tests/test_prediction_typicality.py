@@ -15,10 +15,10 @@ from scipy import stats
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.prediction.typicality import (
-    LENGTH_BANDS,
     MAX_DISTANCE,
     MIN_BAND_DOCUMENTS,
     MIN_EXPECTED_COUNT,
+    N_LENGTH_BANDS,
     QUANTILE_LEVELS,
     MeanStd,
     Profile,
@@ -51,7 +51,7 @@ def test_quantiles_rise_and_shares_are_shares(documents: list[tuple[float, int]]
     values, tokens = (np.array(column) for column in zip(*documents, strict=True))
     typicality = Typicality.from_likelihoods(values, tokens)
     assert typicality is not None
-    assert typicality.quantiles.shape == (LENGTH_BANDS, QUANTILE_LEVELS.size)
+    assert typicality.quantiles.shape == (N_LENGTH_BANDS, QUANTILE_LEVELS.size)
     assert np.all(np.diff(typicality.quantiles) >= 0)
     shares = typicality.compute_proportion_below(values, tokens)
     assert np.all((shares >= 0) & (shares <= 1))

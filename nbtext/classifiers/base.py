@@ -1,10 +1,10 @@
-"""The interface of classifiers, the data that they are estimated from, and the class prior.
+"""The base classes of all classifiers, the data that they are estimated from, and the class prior.
 
 A classifier is a module of this package and an entry of `nbtext.settings.CLASSIFIERS`. It is
-estimated from a `Training`. The class `Classifier` has the methods that training, scoring and
-calibration call. Views of a classifier that other packages show are generic functions
-(`functools.singledispatch`) at the end of this file. Each has a default for all classifiers, and a
-classifier may register its own version in its module.
+estimated from a `Training`. Training, scoring and calibration call the methods of `Classifier`.
+Other packages call the generic functions (`functools.singledispatch`) at the end of this file to
+show a classifier. Each function has a default for all classifiers. A classifier may register its
+own version in its module.
 """
 
 from __future__ import annotations
@@ -116,8 +116,9 @@ def compute_leave_one_out_prior(
 
     All π_k are 0 if no class is possible without the document.
     """
-    removed = np.where(np.arange(statistics.n_classes) == label_index, document_weight, 0.0)
-    weights = compute_prior_weights(kind, statistics, statistics.class_documents - removed)
+    is_class = np.arange(statistics.n_classes) == label_index
+    class_documents = statistics.class_documents - np.where(is_class, document_weight, 0.0)
+    weights = compute_prior_weights(kind, statistics, class_documents)
     return weights / (weights.sum() or 1.0)
 
 
@@ -138,8 +139,13 @@ def compute_prior_weights(
     elif kind == "empirical":
         weights = class_documents.astype(np.float64)
     else:
-        weights = class_documents + float(kind.partition(":")[2])
+        weights = class_documents + _get_prior_pseudo_documents(kind)
     return np.where(class_documents > 0, weights, 0.0)
+
+
+def _get_prior_pseudo_documents(kind: str) -> float:
+    """Return A of the class prior ``smoothed:A``."""
+    return float(kind.removeprefix("smoothed:"))
 
 
 LABEL_PRIOR_PSEUDO_DOCUMENTS = 0.5
@@ -161,7 +167,7 @@ def compute_log_prior_odds(
         return np.zeros(np.broadcast_shapes(np.shape(label_documents), np.shape(n_documents)))
     pseudo_documents = LABEL_PRIOR_PSEUDO_DOCUMENTS
     if kind != "empirical":
-        pseudo_documents = float(str(kind).partition(":")[2])
+        pseudo_documents = _get_prior_pseudo_documents(str(kind))
     log_with_label = np.log(label_documents + pseudo_documents)
     return log_with_label - np.log(n_documents - label_documents + pseudo_documents)
 
@@ -191,18 +197,18 @@ class Training:
 
     statistics: ClassStatistics
     selected: Mask
-    """True for the terms that count, shape (n_terms,)."""
+    """True for the terms of texts that may contribute to scores, shape (n_terms,)."""
     smoothing: float
-    """The pseudo-count, or μ. Undefined until it is chosen."""
+    """The pseudo-count, or μ for the prior shape ``background``. Undefined until it is chosen."""
     settings: Settings
     documents: CountedDocuments | None = None
-    """All documents, for classifiers that need them."""
+    """All documents. None if the classifier does not need them, or the model lacks some."""
     sample: CountedDocuments | None = None
-    """The documents that the model keeps, for classifiers that need them."""
+    """The sample of documents that the model keeps. None if the classifier does not need it."""
     term_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
     """Pseudo-counts of terms that differ from ``smoothing``."""
     term_selector: Callable[[ClassStatistics], Mask] | None = None
-    """Selects terms from fewer documents. None if the selection does not depend on labels."""
+    """Selects terms by labels, again for fewer documents. None if labels do not select terms."""
 
     @cached_property
     def column_features(self) -> ColumnFeatures:
@@ -212,7 +218,7 @@ class Training:
         return ColumnFeatures.from_statistics(self.statistics, self.selected)
 
     def select_terms(self, statistics: ClassStatistics) -> Mask:
-        """Return the terms that count if only the documents of ``statistics`` are known."""
+        """Return `selected` for a model of only the documents of ``statistics``."""
         if self.term_selector is None:
             return self.selected & statistics.term_occurs
         return self.term_selector(statistics)
@@ -240,7 +246,7 @@ class Training:
         return replace(self.statistics, cell_counts=cells)
 
     def estimate_language_models(self, statistics: ClassStatistics) -> LanguageModels:
-        """Return the language models of these statistics under the settings."""
+        """Return the language models of the classes, estimated from weighted statistics."""
         return LanguageModels(
             statistics,
             self.selected,
@@ -350,9 +356,9 @@ class Classifier(ABC):
     def to_log_scale(self, scores: Floats, lengths: Ints) -> Floats:
         """Return scores on the scale of log-probabilities, for calibration.
 
-        ``scores`` and the result have the shape (n_docs, n_classes), and the classes the same
-        order. ``lengths`` are tokens that count, shape (n_docs,). Scores of generative models are
-        on that scale.
+        ``scores`` and the result have the shape (n_docs, n_classes) and rank the classes of a
+        document in the same order. ``lengths`` are tokens that count, shape (n_docs,). Scores of
+        generative models are on this scale already.
         """
         return scores
 
@@ -365,7 +371,10 @@ class Classifier(ABC):
 
     @property
     def default_length_exponent(self) -> float:
-        """The exponent of the length in the default temperature. Calibrated scores have 0."""
+        """b of the usual temperature n^b of documents of n tokens. It is 0 for calibrated scores.
+
+        See `nbtext.prediction.calibration`.
+        """
         return 0.0
 
 
@@ -404,20 +413,21 @@ class AdditiveClassifier(Classifier):
     ) -> Floats:
         """Return the contribution of each entry to the score of its class minus its rival's score.
 
-        ``classes`` and ``rivals`` are class indices, shape (n_entries,); −1 has the score 0. The
-        result has the shape (n_entries,), in nats, and is nan where a term excludes both classes.
-        At most `MAX_BLOCK_TERM_WEIGHTS` scores are in memory at once.
+        An entry is a term of a document. ``classes`` and ``rivals`` are class indices, shape
+        (n_entries,). The index −1, the rest of all documents, has the score 0. The result has the
+        shape (n_entries,), in nats, and is nan where a term excludes both classes. At most
+        `MAX_BLOCK_TERM_WEIGHTS` scores are in memory at once.
         """
         differences = np.empty(features.terms.size)
         all_entries = np.arange(differences.size)
         for entries in iter_blocks(all_entries, self.bias.size, MAX_BLOCK_TERM_WEIGHTS):
             rows = np.arange(entries.size)
-            scores = self.score_terms(features.terms[entries], features.counts[entries])
-            # The last column, index −1, is 0.
-            scores = np.column_stack((scores, np.zeros(entries.size)))
-            differences[entries] = subtract_scores(
-                scores[rows, classes[entries]], scores[rows, rivals[entries]]
-            )
+            class_scores = self.score_terms(features.terms[entries], features.counts[entries])
+            # The last column has the index −1.
+            scores = np.column_stack((class_scores, np.zeros(entries.size)))
+            own_scores = scores[rows, classes[entries]]
+            rival_scores = scores[rows, rivals[entries]]
+            differences[entries] = subtract_scores(own_scores, rival_scores)
         return differences
 
 
@@ -493,10 +503,10 @@ def get_additive_classifier(classifier: Classifier) -> AdditiveClassifier | None
 
 @singledispatch
 def get_attribute_likelihoods(classifier: Classifier) -> AttributeLikelihoods | None:
-    """Return the distributions of the attributes in each class.
+    """Return the distributions of the attributes in each class, or None without attributes.
 
-    Return None without attributes. Some classifiers add them to the scores.
-    For all others they are only shown.
+    `AttributedClassifier` adds their log-likelihoods to the scores. For other classifiers they
+    are only shown.
     """
     statistics = classifier.training.statistics
     settings = classifier.training.settings

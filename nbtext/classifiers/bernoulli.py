@@ -167,21 +167,23 @@ class BernoulliNaiveBayes(LabelClassifier):
         """
         scores, lengths = super().joint_log_likelihood(matrix)
         min_pseudo_count = self.training.term_pseudo_counts.minimum(self.training.smoothing)
-        if min_pseudo_count + 1 == 1:
+        # Next to a count, rounding loses a tiny pseudo-count.
+        is_unsmoothed = min_pseudo_count + 1 == 1
+        if is_unsmoothed:
             self._exclude_classes_of_absent_terms(scores, matrix)
         return scores, lengths
 
     def _exclude_classes_of_absent_terms(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
-        """Set scores, shape (n_docs, n_classes), to −inf where a certain term is absent."""
+        """Set scores to −inf where the document lacks a term that all documents of a class contain.
+
+        ``scores`` have the shape (n_docs, n_classes).
+        """
         scored_terms = self.get_scored_terms()
-        n_certain = np.zeros_like(scores)
-        add_weighted_sums(
-            n_certain,
-            self.compute_features(matrix.select_terms(scored_terms)),
-            scored_terms.size,
-            self._mark_certain_terms,
-        )
-        scores[n_certain < self.sum_over_terms(self._mark_certain_terms)] = -np.inf
+        features = self.compute_features(matrix.select_terms(scored_terms))
+        n_present = np.zeros_like(scores)
+        add_weighted_sums(n_present, features, scored_terms.size, self._mark_certain_terms)
+        n_certain = self.sum_over_terms(self._mark_certain_terms)
+        scores[n_present < n_certain] = -np.inf
 
     def compute_probability(self, terms: Ints) -> Floats:
         """Return θ_jk, shape (n, n_classes)."""
@@ -207,7 +209,8 @@ class BernoulliNaiveBayes(LabelClassifier):
     def compute_posteriors(self, terms: Ints) -> tuple[Floats, Floats]:
         """Return n_1 + a and n_0 + b of the Beta posterior of θ_jk, both (n, n_classes).
 
-        Both are nan under maximum likelihood, which has no prior.
+        For the estimate ``map`` a and b are the pseudo-counts plus 1, because the mode of
+        Beta(a, b) subtracts 1. Under maximum likelihood, which has no prior, both results are nan.
         """
         estimate = self.training.settings.estimate
         mode_shift = float(estimate == "map")
@@ -266,9 +269,9 @@ def get_coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities
         symbol="θ",
         meaning="that a document of the class holds the term",
         selected=classifier.get_scored_terms(),
-        probability=classifier.compute_probability,
-        posteriors=classifier.compute_posteriors,
-        absence_probability=classifier.compute_absence_probability,
+        compute_probability=classifier.compute_probability,
+        compute_posteriors=classifier.compute_posteriors,
+        compute_absence_probability=classifier.compute_absence_probability,
     )
 
 
@@ -283,14 +286,14 @@ def measure_coin_fits(classifier: BernoulliNaiveBayes) -> list[ComponentFit]:
 
     training = classifier.training
     settings = training.settings
-    pseudo_counts = (
-        training.smoothing
-        + training.term_pseudo_counts.pseudo_counts.sum()
-        + (settings.absence_smoothing or 0.0)
-        + float(settings.estimate == "map")
+    has_pseudo_counts = (
+        settings.estimate == "map"
+        or training.smoothing > 0
+        or bool(settings.absence_smoothing)
+        or training.term_pseudo_counts.pseudo_counts.any()
     )
     evidence = None
-    if settings.estimate != "ml" and pseudo_counts > 0:
+    if settings.estimate != "ml" and has_pseudo_counts:
         evidence = _compute_coin_evidence(classifier)
     return [ComponentFit("text", evidence, _fit_coins_by_likelihood(classifier))]
 
@@ -313,16 +316,20 @@ def _compute_coin_evidence(classifier: BernoulliNaiveBayes) -> Floats:
 
 
 def _fit_coins_by_likelihood(classifier: BernoulliNaiveBayes) -> MaximumLikelihoodFit:
-    """Return n_1 log θ + n_0 log(1 − θ) at θ = n_1/n, summed over coins; n counts documents."""
+    """Return Σ n_1 log θ + n_0 log(1 − θ) over all coins at θ = n_1/n.
+
+    n_1 of the n documents of a class contain the term, n_0 do not.
+    """
     from scipy.special import xlogy
 
     from nbtext.language_model.measures import MaximumLikelihoodFit
 
     statistics = classifier.training.statistics
     scored_terms = classifier.get_scored_terms()
-    cells = scored_terms[statistics.cell_terms]
-    term_documents = statistics.cell_documents[cells]
-    n_documents = statistics.class_documents[statistics.cell_classes[cells]]
+    is_scored = scored_terms[statistics.cell_terms]
+    term_documents = statistics.cell_documents[is_scored]
+    cell_classes = statistics.cell_classes[is_scored]
+    n_documents = statistics.class_documents[cell_classes]
     theta = term_documents / n_documents
     log_likelihood = xlogy(term_documents, theta) + xlogy(n_documents - term_documents, 1 - theta)
     return MaximumLikelihoodFit(
@@ -343,7 +350,7 @@ def get_bernoulli_parameters(classifier: BernoulliNaiveBayes) -> ClassifierParam
 
 
 def compute_two_class_boundary(classifier: BernoulliNaiveBayes) -> TwoClassBoundary:
-    """Return weights and bias of the boundary between the classes θ and θ'.
+    """Return weights and bias of the boundary between two classes, with θ, π and θ', π'.
 
     w_j = log θ_j(1 − θ'_j) / (θ'_j(1 − θ_j)) and b = log π/π' + Σ_j log (1 − θ_j)/(1 − θ'_j).
     """

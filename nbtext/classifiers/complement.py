@@ -4,7 +4,8 @@
 w_jk = −log θ_jk, without a class prior. For tf-idf, the weights of a class are divided by the sum
 of their absolute values, which is larger for classes with much text.
 
-The scores are not log-likelihoods. For calibration, `log_proportions` maps them to that scale.
+The scores are not log-likelihoods. For calibration, `log_proportions` turns them into
+log-probabilities.
 Source: J. Rennie, L. Shih, J. Teevan, D. Karger, Tackling the poor assumptions of naive Bayes text
 classifiers (2003), sections 3 and 4, table 4 ("transformed weight-normalised").
 """
@@ -33,6 +34,9 @@ LENGTH_DIVISORS = (2.0, 0.5, 0.125)
 Calibration chooses one of them, or unchanged scores, which are best for few classes.
 """
 
+ORDER_DIVISOR = 1000
+"""Divisor of the scores that `log_proportions` adds to keep the order of the classes."""
+
 LENGTH_DIVISOR_ARRAY = "spread"
 """Name of the array in the model file."""
 
@@ -40,13 +44,14 @@ LENGTH_DIVISOR_ARRAY = "spread"
 def log_proportions(scores: Floats, size: Floats) -> Floats:
     """Return the logarithm of the proportion p_k of a document that belongs to class k.
 
-    ``scores`` are −size · log(proportion outside the class). They and the result have the shape
-    (n_docs, n_classes), ``size`` (n_docs,). −inf excludes a class and stays −inf.
+    ``scores`` are −size · log(1 − p_k) plus a constant of the document. The scores and the result
+    have the shape (n_docs, n_classes), ``size`` has (n_docs,). −inf excludes a class and stays
+    −inf.
 
-    The proportions outside the classes, 1 − p_k, sum to K − 1. So p_k = 1 − (K − 1) q_k with
-    q = softmax(−scores / size); for two classes p is the softmax of the scores. Below 1 / 2K a
-    straight line continues the logarithm, and a thousandth of the scores is added, so that the
-    order of the classes stays the same.
+    The 1 − p_k of K classes sum to K − 1. So p_k = 1 − (K − 1) q_k, where q is the softmax of
+    −scores / size. For two classes p is the softmax of scores / size. Below 1 / 2K a straight line
+    continues the logarithm, and scores / size / `ORDER_DIVISOR` are added, so that the order of the
+    classes stays the same.
     """
     is_possible = scores > -np.inf
     differences = np.where(is_possible, scores - scores.max(axis=1, keepdims=True), 0.0)
@@ -57,7 +62,7 @@ def log_proportions(scores: Floats, size: Floats) -> Floats:
     threshold = 0.5 / n_classes
     line = np.minimum(proportions - threshold, 0.0) / threshold
     logs = np.log(np.maximum(proportions, threshold)) + line
-    return np.where(is_possible, logs + scaled / 1000, -np.inf)
+    return np.where(is_possible, logs + scaled / ORDER_DIVISOR, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +133,8 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def to_log_scale(self, scores: Floats, lengths: Ints) -> Floats:
         """Return `log_proportions` of the scores, shape (n_docs, n_classes).
 
-        The size of a document is its length in tokens. For tf-idf, where documents have unit
-        length, it is the square root of that.
+        The size of a document is its number of tokens times the divisor. For tf-idf, where
+        documents are vectors of unit length, the square root replaces the number.
         """
         if self.length_divisor is None:
             return scores
@@ -216,24 +221,25 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def _sum_absolute_weights(self) -> Floats:
         """Return Σ_j |log θ_jk| over terms with a weight, shape (n_classes,).
 
-        The sums are computed from the cells: in all classes without term j, θ_jk has the same
-        numerator, which is computed once.
+        In all classes without term j, θ_jk has the same numerator. So the sum over all terms is
+        computed once, and changed by the cells, which are the terms that a class contains.
         """
         counts = self.counts
         all_terms = np.arange(counts.n_terms)
-        pseudo_counts = self.language_models.compute_pseudo_counts(all_terms)
-        pseudo_tokens = self.language_models.pseudo_tokens
+        pseudo_count_column, pseudo_tokens = self.language_models.compute_pseudo_counts(all_terms)
+        pseudo_tokens = pseudo_count_column[:, 0]
         numerators = np.where(self.get_scored_terms(), counts.term_counts + pseudo_counts, 0.0)
         has_weight = numerators > 0
         logs = np.log(numerators, out=np.zeros_like(numerators), where=has_weight)
 
-        cells = has_weight[counts.cell_terms]
-        cell_terms = counts.cell_terms[cells]
-        remainders = numerators[cell_terms] - counts.cell_counts[cells]
+        is_weighted = has_weight[counts.cell_terms]
+        cell_terms = counts.cell_terms[is_weighted]
+        cell_classes = counts.cell_classes[is_weighted]
+        differences = numerators[cell_terms] - counts.cell_counts[is_weighted]
         # Rounding may lose the pseudo-count next to the counts of a term of only one class.
-        remainders = np.where(remainders > 0, remainders, pseudo_counts[cell_terms])
-        log_changes = np.log(remainders) - logs[cell_terms]
-        changes = np.bincount(counts.cell_classes[cells], log_changes, counts.n_classes)
+        cell_numerators = np.where(differences > 0, differences, pseudo_counts[cell_terms])
+        log_changes = np.log(cell_numerators) - logs[cell_terms]
+        changes = np.bincount(cell_classes, log_changes, counts.n_classes)
 
         sums: Floats = -logs.sum() - changes
         n_terms = np.count_nonzero(has_weight)

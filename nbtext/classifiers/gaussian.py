@@ -38,7 +38,7 @@ from nbtext.language_model.dirichlet import log
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.classifiers.inspection import Boundary, ClassifierParameters
+    from nbtext.classifiers.inspection import ClassBoundaries, ClassifierParameters
     from nbtext.language_model.measures import ComponentFit
     from nbtext.settings import Settings
     from nbtext.type_names import AnyArray, Arrays, Floats, Ints, Mask, Numbers, ScoresAndTokens
@@ -252,14 +252,14 @@ class GaussianClasses:
             return mean + noise / root
         return mean + np.linalg.solve(root.T, noise)
 
-    def compute_boundary(self, prior: Floats) -> Boundary:
+    def compute_boundary(self, prior: Floats) -> ClassBoundaries:
         """Return the boundaries under class priors π, shape (n_classes,).
 
         w_k = Σ_k⁻¹ μ_k and w_k0 = −½ μ_kᵀ Σ_k⁻¹ μ_k + log π_k. So for two classes with one
         covariance, w_1 − w_2 = Σ⁻¹ (μ_1 − μ_2). Separate covariances also have W_k = −½ Σ_k⁻¹, and
         −½ log |Σ_k| in w_k0.
         """
-        from nbtext.classifiers.inspection import Boundary
+        from nbtext.classifiers.inspection import ClassBoundaries
 
         bias = log(prior)
         matrices = None
@@ -272,7 +272,7 @@ class GaussianClasses:
             weights = self.means * self.roots[0] ** 2
         else:
             weights = self.means @ self.roots[0] @ self.roots[0].T
-        return Boundary(weights, bias - 0.5 * (weights * self.means).sum(axis=1), matrices)
+        return ClassBoundaries(weights, bias - 0.5 * (weights * self.means).sum(axis=1), matrices)
 
     def compute_inverses(self) -> Floats:
         """Return Σ⁻¹ = U Uᵀ, shape (n, n_features, n_features)."""
@@ -622,10 +622,10 @@ def get_gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> Classif
     """Return the boundaries between classes."""
     from nbtext.classifiers.inspection import ClassifierParameters
 
-    return ClassifierParameters(boundary=compute_gaussian_boundary(classifier))
+    return ClassifierParameters(boundaries=compute_gaussian_boundary(classifier))
 
 
-def compute_gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> Boundary | None:
+def compute_gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> ClassBoundaries | None:
     """Return the boundaries in latent features and in numbers in their own units.
 
     Without latent features, they include means and covariances. Return None for quadratic

@@ -1,7 +1,6 @@
-"""Scores of held-out documents, and the calibration that is fitted to them.
+"""Score documents by models that were estimated without them, and calibrate by these scores.
 
-Each document is scored by a model that was estimated without it: exactly, by leave-one-out, or by
-folds.
+A document is held out by leave-one-out, if the counts can subtract it exactly, or else by folds.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints
 
 HELD_OUT_STRIDE = 5
-"""`split_held_out` holds out one document in this many."""
+"""`split_held_out` holds out every fifth document."""
 
 HELD_OUT_FOLDS = 10
 """Folds of `score_by_folds` for classifiers that follow from counts."""
@@ -47,7 +46,8 @@ HELD_OUT_FOLDS_OF_DOCUMENTS = 5
 def sort_by_content(documents: CountedDocuments) -> CountedDocuments:
     """Sort documents by class and content, so that results do not depend on their order."""
     order = np.lexsort((documents.hashes, documents.classes))
-    if np.array_equal(order, np.arange(order.size)):
+    is_sorted = np.array_equal(order, np.arange(order.size))
+    if is_sorted:  # A copy would take time and memory.
         return documents
     return documents.take(order)
 
@@ -55,10 +55,11 @@ def sort_by_content(documents: CountedDocuments) -> CountedDocuments:
 def split_held_out(documents: CountedDocuments) -> tuple[Ints, Ints]:
     """Return the rows of documents to fit to, and the rows of documents to hold out.
 
-    The documents have the order of `sort_by_content`. Every fifth document is held out. That is a
-    random choice, because a class is in the order of its hashes.
+    The documents have the order of `sort_by_content`. The choice is random, because the documents
+    of a class are in the order of their hashes.
     """
     rows = np.arange(len(documents))
+    # The middle document of every five, so that a class of three documents may have one too.
     is_held_out = rows % HELD_OUT_STRIDE == HELD_OUT_STRIDE // 2
     return rows[~is_held_out], rows[is_held_out]
 
@@ -67,10 +68,10 @@ def split_held_out(documents: CountedDocuments) -> tuple[Ints, Ints]:
 def score_held_out_sample(
     classifier: Classifier, training: Training, sample: CountedDocuments
 ) -> HeldOutScores:
-    """Score the sample by models that were estimated without the document.
+    """Score each document of the sample by a model that was estimated without it.
 
-    This is leave-one-out, or folds if leave-one-out is not exact or labels select the terms. A
-    classifier that held documents out to fit parameters of its own scores these documents instead.
+    Use leave-one-out, or folds if leave-one-out is not exact or labels select the terms. A
+    classifier that held out documents to fit parameters of its own returns their scores instead.
     """
     weight_unit = training.statistics.weight_unit
     is_exact = classifier.is_leave_one_out_exact(training.settings, weight_unit)
@@ -88,7 +89,7 @@ def score_by_folds(
     selected without labels, stay the same as for all documents.
     """
     documents = None
-    sample_rows = None
+    sample_rows = np.empty(0, np.int64)
     n_folds = HELD_OUT_FOLDS
     if needs_documents(training.settings) and training.documents is not None:
         documents = training.documents
@@ -101,7 +102,7 @@ def score_by_folds(
     for fold in range(min(n_folds, len(sample))):
         rows = np.flatnonzero(folds == fold)
         remaining_documents = None
-        if documents is not None and sample_rows is not None:
+        if documents is not None:
             remaining_rows = np.delete(np.arange(len(documents)), sample_rows[rows])
             remaining_documents = documents.take(remaining_rows)
         statistics = estimate_statistics(subsets.subtract_rows(rows), training.statistics.weights)
@@ -156,11 +157,17 @@ def score_with_refit(
         lengths = np.zeros(len(held_out), np.int64)
     truth = held_out.to_document_labels(statistics.n_classes)
     weights = held_out.compute_weights(training.statistics)
-    return HeldOutScores(scores, lengths, matrix.tokens - lengths, truth, weights)
+    return HeldOutScores(
+        scores=scores,
+        lengths=lengths,
+        unknown_lengths=matrix.tokens - lengths,
+        truth=truth,
+        weights=weights,
+    )
 
 
 def make_textbook_calibration(classifier: Classifier) -> Calibration:
-    """Return the calibration of the textbook: T = 1 for classes, independent labels."""
+    """Return the calibration that changes no score: T = 1, and independent labels."""
     training = classifier.training
     if training.statistics.posterior_type.is_exclusive:
         return UNCALIBRATED

@@ -1,4 +1,7 @@
-"""Parameters of a classifier to show: the probabilities of terms, and parameters of its own."""
+"""What `inspect` can show of a classifier: probabilities of terms, boundaries and weights.
+
+The generic functions at the end of `nbtext.classifiers.base` return these records.
+"""
 
 from __future__ import annotations
 
@@ -16,77 +19,95 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Floats, Ints, Mask, TermFunction
 
-MEANING_OF_TOKENS = "that a token of the class is the term"
+TERM_EVENT = "that a token of the class is the term"
+"""The event that has the probability of a term in a language model, as `inspect` prints it."""
 
 
 @dataclass(frozen=True, eq=False)
 class TermProbabilities:
-    """Estimated probabilities of terms in each class, which `inspect` shows.
+    """Functions that compute the probabilities of terms in each class.
 
-    Without `absence_probability`, the terms of a class share one distribution and their
-    probabilities sum to 1.
+    Their argument is n term indices, shape (n,). A language model has one distribution over all
+    terms of a class, which sums to 1. In a Bernoulli model each term has a distribution of its own:
+    the term is present or absent.
     """
 
     symbol: str
     """The letter of the probability in `docs/mathematics.md`."""
     meaning: str
-    """The event that has the probability, such as `MEANING_OF_TOKENS`."""
+    """The event that has the probability, such as `TERM_EVENT`."""
     selected: Mask
     """True for terms that have a probability, shape (n_terms,)."""
-    probability: TermFunction
-    """Returns the probabilities of n selected terms, shape (n, n_classes)."""
-    posteriors: Callable[[Ints], tuple[Floats, Floats]] | None = None
-    """Returns a and b of the posteriors Beta(a, b) of n terms, both of shape (n, n_classes).
+    compute_probability: TermFunction
+    """Returns the probabilities of selected terms, shape (n, n_classes)."""
+    compute_posteriors: Callable[[Ints], tuple[Floats, Floats]] | None = None
+    """Returns a and b of the posteriors Beta(a, b) of terms, both of shape (n, n_classes).
 
     Both are nan where a term has no posterior. None if the counts are not whole numbers.
     """
-    absence_probability: TermFunction | None = None
-    """Returns 1 − probability, if every term has a distribution of its own."""
-    corpus_probability: TermFunction | None = None
+    compute_absence_probability: TermFunction | None = None
+    """Returns 1 − probability. None for language models."""
+    compute_corpus_probability: TermFunction | None = None
     """Returns the probabilities in all documents, shape (n, 1).
 
     None if these are the mean over the classes, weighted by their priors.
     """
 
+    @property
+    def is_bernoulli(self) -> bool:
+        """True if each term has a distribution of its own."""
+        return self.compute_absence_probability is not None
+
     @classmethod
-    def from_models(
-        cls,
-        models: LanguageModels,
-        meaning: str = MEANING_OF_TOKENS,
-        unseen_pseudo_counts: Floats | None = None,
+    def from_models(cls, models: LanguageModels, meaning: str = TERM_EVENT) -> TermProbabilities:
+        """Return the probabilities φ of the terms of language models."""
+        return cls(
+            symbol="φ",
+            meaning=meaning,
+            selected=models.selected,
+            compute_probability=models.compute_probability,
+            compute_posteriors=_make_posterior_function(models),
+        )
+
+    @classmethod
+    def from_unseen_outcome(
+        cls, models: LanguageModels, meaning: str, pseudo_count: float
     ) -> TermProbabilities:
-        """Return the probabilities of language models.
+        """Return the probability φ of one outcome that no document has, with this pseudo-count.
 
-        With ``unseen_pseudo_counts``, shape (1, 1), return the probability of an outcome that no
-        document has and that has this pseudo-count. The result is the same for any term.
+        The functions return the same for any term.
         """
-        posteriors = None
-        if _has_whole_counts(models):
-            posteriors = partial(
-                compute_beta_posteriors, models, unseen_pseudo_counts=unseen_pseudo_counts
-            )
-        if unseen_pseudo_counts is None:
-            return cls("φ", meaning, models.selected, models.compute_probability, posteriors)
+        pseudo_counts = np.array([[pseudo_count]])
 
-        def get_unseen_probability(_: Ints) -> Floats:
-            return models.estimate_unseen_outcome_probability(unseen_pseudo_counts)
+        def compute_probability(_: Ints) -> Floats:
+            return models.estimate_unseen_outcome_probability(pseudo_counts)
 
-        return cls("φ", meaning, np.ones(1, np.bool_), get_unseen_probability, posteriors)
+        return cls(
+            symbol="φ",
+            meaning=meaning,
+            # The outcome is not in the vocabulary, where its index is −1.
+            selected=np.array([True]),
+            compute_probability=compute_probability,
+            compute_posteriors=_make_posterior_function(models, pseudo_counts),
+        )
 
 
-def _has_whole_counts(models: LanguageModels) -> bool:
-    """Return True if the models are estimated from unweighted counts of documents."""
+def _make_posterior_function(
+    models: LanguageModels, unseen_pseudo_counts: Floats | None = None
+) -> Callable[[Ints], tuple[Floats, Floats]] | None:
+    """Return `compute_beta_posteriors` of the models, or None for counts that are not whole."""
     statistics = models.statistics
     table = statistics.table
-    return (
-        statistics.weight_unit == 1
-        and table.n_document_layers == len(table.layers)
-        and not np.any(statistics.observed_counts.cell_counts % 1)
-    )
+    has_unit_weights = statistics.weight_unit == 1
+    has_only_labelled_documents = table.n_document_layers == len(table.layers)
+    has_whole_cells = not np.any(statistics.observed_counts.cell_counts % 1)
+    if has_unit_weights and has_only_labelled_documents and has_whole_cells:
+        return partial(compute_beta_posteriors, models, unseen_pseudo_counts=unseen_pseudo_counts)
+    return None
 
 
-class Boundary(NamedTuple):
-    """Boundaries between classes, linear or quadratic in features x.
+class ClassBoundaries(NamedTuple):
+    """All boundaries between classes, linear or quadratic in features x.
 
     Class k is preferred to l where xᵀ(W_k − W_l)x + (w_k − w_l)ᵀx + w_k0 − w_l0 > 0.
     """
@@ -104,15 +125,15 @@ class Boundary(NamedTuple):
 
 
 class TwoClassBoundary(NamedTuple):
-    """A boundary between two classes that is linear in the presence of terms, x.
+    """The boundary between two classes that is linear in the presence of terms.
 
-    The first class is preferred where wᵀx + b > 0.
+    The first class is preferred where wᵀx + b > 0. x_j is 1 if a document contains term j, else 0.
     """
 
     terms: Ints
-    """Shape (n_terms,)."""
+    """Indices of the terms that have weights, shape (n,)."""
     weights: Floats
-    """w_j, shape (n_terms,), in nats."""
+    """w_j, shape (n,), in nats."""
     bias: float
     """b, in nats."""
 
@@ -124,10 +145,16 @@ class ClassifierParameters:
     l2: float | None = None
     """The strength of the penalty on large weights."""
     number_weights: Floats | None = None
-    """Weights of counts and numbers, in nats per standard deviation, (n_numbers, n_classes)."""
-    boundary: Boundary | None = None
-    """Boundaries between classes in features that are not terms."""
+    """Weights of attributes that are counts or numbers, shape (n_numbers, n_classes).
+
+    The unit is nats per standard deviation.
+    """
+    boundaries: ClassBoundaries | None = None
+    """The boundaries between classes in features that are not terms."""
     two_class_boundary: TwoClassBoundary | None = None
     """The boundary between two classes in terms."""
     member_weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """c and β of the weight c · n^β of each member of an ensemble, by its name."""
+    """c and β of each member of an ensemble, by its name.
+
+    The weight of a member is c · n^β in a document of n tokens that count.
+    """

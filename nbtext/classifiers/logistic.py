@@ -102,8 +102,8 @@ Single precision ends near 1e-10.
 
 MAX_LINE_SEARCH_POINTS = 50
 
-DESCENT = 1e-4
-CURVATURE = 0.9
+WOLFE_DESCENT = 1e-4
+WOLFE_CURVATURE = 0.9
 """Constants of Wolfe's conditions for the end of a line search, relative to the first slope."""
 
 FIRST_L2 = 1.0
@@ -578,9 +578,9 @@ def _search_line(
             + _sum_products(residual.sum(axis=0), direction.bias)
             + l2 * (point_product + length * direction_product)
         )
-        if slope > DESCENT * first_slope:
+        if slope > WOLFE_DESCENT * first_slope:
             high = length
-        elif slope < CURVATURE * first_slope:
+        elif slope < WOLFE_CURVATURE * first_slope:
             low = length
         else:
             return length, residual

@@ -70,7 +70,7 @@ class OneVsRestClassifier(LinearClassifier):
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Estimate both models from the counts."""
+        """Estimate the models of the labels, and the model of all documents, from the counts."""
         base_class = load_classifier_class(training.settings.classifier)
         if not issubclass(base_class, LabelClassifier):
             raise TypeError("the classifier is for documents of one label each")
@@ -100,7 +100,7 @@ class OneVsRestClassifier(LinearClassifier):
         return self.label_models.compute_weights_vs_rest(self.overall_model, terms)
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return the features of the models."""
+        """Return the features of documents for the models of the labels."""
         return self.label_models.compute_features(matrix)
 
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
@@ -141,11 +141,17 @@ class OneVsRestClassifier(LinearClassifier):
         selected_entries = documents.matrix.select_terms(selected)
         lengths = selected_entries.select_entries(removed.is_shared).known_tokens
         unknown_lengths = documents.matrix.known_tokens - lengths
-        return HeldOutScores(scores, lengths, unknown_lengths, truth, weights)
+        return HeldOutScores(
+            scores=scores,
+            lengths=lengths,
+            unknown_lengths=unknown_lengths,
+            truth=truth,
+            weights=weights,
+        )
 
     @property
     def _multinomial(self) -> MultinomialNaiveBayes:
-        """The models of the labels: only multinomial naive Bayes is exact in leave-one-out."""
+        """The models of the labels. `leave_one_out` supports only multinomial naive Bayes."""
         return self.label_models  # type: ignore[return-value]
 
     @property
@@ -161,8 +167,8 @@ class OneVsRestClassifier(LinearClassifier):
         naive_bayes = self._multinomial
         models = naive_bayes.language_models
         matrix = removed.matrix
-        # Ratios of labels that a document lacks depend on the term and on the count in the
-        # document, so they are computed once for each pair of these.
+        # If a document lacks the label, the ratio depends only on the term and on its count in
+        # the document, so it is computed once for each key: a pair of a term and a count.
         _, count_index = np.unique(removed.weighted_counts, return_inverse=True)
         keys, key_index = np.unique(pair(matrix.terms, count_index), return_inverse=True)
         remaining_of_key = np.zeros(keys.size)
@@ -178,7 +184,7 @@ class OneVsRestClassifier(LinearClassifier):
         scores = np.zeros(has_label.shape)
         add_weighted_sums(scores, matrix._replace(terms=key_index), keys.size, compute_ratios)
 
-        # Labels that a document has: subtract its counts from the label, not from the rest.
+        # If a document has the label, its counts are subtracted from the label, not from the rest.
         entries, labels = np.nonzero(has_label[matrix.entry_documents])
         terms = matrix.terms[entries]
         rows = matrix.entry_documents[entries]
@@ -225,4 +231,4 @@ def get_label_probabilities(classifier: OneVsRestClassifier) -> TermProbabilitie
     overall = get_term_probabilities(classifier.overall_model)
     if label_probabilities is None or overall is None:
         return None
-    return replace(label_probabilities, corpus_probability=overall.probability)
+    return replace(label_probabilities, compute_corpus_probability=overall.compute_probability)

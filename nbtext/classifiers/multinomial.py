@@ -4,9 +4,9 @@ log p(d, C_k) = log π_k + Σ_j n_jd log φ_jk. The probabilities of the documen
 order of its terms are omitted, because they are the same in every class. Source: IIR eq. 13.4;
 A. McCallum, K. Nigam, A comparison of event models for naive Bayes text classification (1998).
 
-Terms may be weighted, for complement naive Bayes too. Counts, presence and logs add up, so the
-statistics contain their sums. Weights of tf-idf need all documents in training, so the model file
-contains their sums as an array of its own.
+Terms of documents may be weighted; complement naive Bayes shares this. Weights by counts, presence
+and logs follow from the statistics of the corpus. Weights of tf-idf need all documents, so the
+model file contains their sums as an array.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ WEIGHT_MEANINGS = {
 
 @dataclass(frozen=True, eq=False)
 class WeightedCountsClassifier(LinearClassifier):
-    """A linear classifier estimated from weighted counts, for documents with the same weighting."""
+    """A linear classifier of documents with weighted terms, estimated from weighted counts."""
 
     counts: ClassStatistics
-    """The statistics, with weighted cells in place of counts."""
+    """The statistics of training, with sums of weights in place of counts."""
 
     @property
     def weighting(self) -> str:
@@ -101,10 +101,10 @@ class WeightedCountsClassifier(LinearClassifier):
         cells = arrays.get(WEIGHTED_COUNTS_ARRAY, np.empty(0)).astype(np.float64)
         cell_counts = statistics.cell_counts
         # Documents have unit length, so the weight of a term is at most its count.
-        is_valid = cells.shape == cell_counts.shape and np.all(
-            (cells >= 0) & (cells <= cell_counts)
+        require_valid_model(
+            cells.shape == cell_counts.shape and np.all((cells >= 0) & (cells <= cell_counts)),
+            "its weighted counts do not fit its counts",
         )
-        require_valid_model(is_valid, "its weighted counts do not fit its counts")
         return cls(training, replace(statistics, cell_counts=cells))
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
@@ -178,9 +178,9 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
 
     @classmethod
     def is_leave_one_out_exact(cls, settings: Settings, weight_unit: int) -> bool:
-        """Return True if sums of weighted counts can be subtracted exactly.
+        """Return True if the weights of a document can be subtracted exactly from their sums.
 
-        False for tf-idf, and for logs multiplied by weights of documents or classes.
+        It is False for tf-idf, and for logs multiplied by weights of documents or classes.
         """
         if settings.weighting == "tfidf":
             return False
@@ -189,7 +189,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
         return True
 
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
-        """Return log p(d, C_k) of training documents, each under prior and models of the others.
+        """Return log p(d, C_k) of training documents, each by the model of all other documents.
 
         Raise `UsageError` if the weighted counts cannot be subtracted exactly.
         """
@@ -205,7 +205,13 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
         weights = documents.compute_weights(self.counts)
         self._add_leave_one_out_priors(scores, documents.classes, weights)
         truth = documents.to_document_labels(self.training.statistics.n_classes)
-        return HeldOutScores(scores, lengths, unknown_lengths, truth, weights)
+        return HeldOutScores(
+            scores=scores,
+            lengths=lengths,
+            unknown_lengths=unknown_lengths,
+            truth=truth,
+            weights=weights,
+        )
 
     def _require_exact_subtraction(self) -> None:
         """Raise `UsageError` if `leave_one_out` would not be exact."""
@@ -226,19 +232,18 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
         (n_docs,). All documents of one class and weight have the same prior.
         """
         kind = self.training.settings.class_prior
-        for label_index, weight in sorted(
-            set(zip(classes.tolist(), weights.tolist(), strict=True))
-        ):
+        for label_index, weight in set(zip(classes.tolist(), weights.tolist(), strict=True)):
             prior = compute_leave_one_out_prior(kind, self.counts, label_index, weight)
-            scores[(classes == label_index) & (weights == weight)] += log(prior)
+            has_prior = (classes == label_index) & (weights == weight)
+            scores[has_prior] += log(prior)
 
 
 @get_term_probabilities.register(MultinomialNaiveBayes)
 def get_language_model_probabilities(classifier: MultinomialNaiveBayes) -> TermProbabilities:
     """Return φ_jk. For weighted counts it is a proportion of weights."""
-    from nbtext.classifiers.inspection import MEANING_OF_TOKENS, TermProbabilities
+    from nbtext.classifiers.inspection import TERM_EVENT, TermProbabilities
 
-    meaning = WEIGHT_MEANINGS.get(classifier.weighting, MEANING_OF_TOKENS)
+    meaning = WEIGHT_MEANINGS.get(classifier.weighting, TERM_EVENT)
     return TermProbabilities.from_models(classifier.language_models, meaning)
 
 
@@ -268,7 +273,8 @@ def compute_multinomial_likelihood_per_token(
         return None
     best = scores.argmax(axis=1)
     tokens = lengths + unknown_lengths
-    likelihood = subtract_scores(scores[np.arange(best.size), best], classifier.bias[best])
+    best_scores = scores[np.arange(best.size), best]
+    likelihood = subtract_scores(best_scores, classifier.bias[best])
     log_unseen = classifier.language_models.estimate_log_unseen_probability()
     likelihood += times_log(unknown_lengths, log_unseen[best])
     per_token = np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0)

@@ -78,7 +78,7 @@ MIN_COMMON_CLASS_DOCUMENTS = 3
 MAX_RARE_CLASS_PROPORTION = 0.25
 """Maximum proportion of rare classes; with more, intervals are too narrow."""
 
-DRAWS = 200
+N_DRAWS = 200
 """Number of draws for an interval."""
 
 MIN_SWEEPS = 4
@@ -150,7 +150,7 @@ class ClassLikelihoods(NamedTuple):
     scaling: Floats
     """Slopes and offsets, shape (2, n_classes)."""
     scaling_draws: Floats
-    """Draws of slopes and offsets, shape (DRAWS, 2, n_classes); one if uncertainty is unknown."""
+    """Draws of slopes and offsets, shape (N_DRAWS, 2, n_classes); one if uncertainty is unknown."""
     pseudo_documents: Floats
     """Prior documents of each class, shape (n_classes,): `PSEUDO_DOCUMENTS` on average."""
 
@@ -185,7 +185,7 @@ class ClassLikelihoods(NamedTuple):
         )
         parameters[:n_classes] = np.maximum(parameters[:n_classes], MIN_SLOPE)
         random = np.random.default_rng(0)
-        weights = random.standard_exponential((DRAWS, len(log_posterior)))
+        weights = random.standard_exponential((N_DRAWS, len(log_posterior)))
         drawn_parameters = _draw_parameters(loss, parameters, weights, random)
         draws = np.stack(
             [
@@ -194,7 +194,9 @@ class ClassLikelihoods(NamedTuple):
             ]
         )
         explained = _compute_explained_variance(np.exp(loss.compute_log_posterior(parameters)))
-        draws[:, 1] += MISFIT_STD * np.sqrt(explained) * random.standard_normal((DRAWS, n_classes))
+        draws[:, 1] += (
+            MISFIT_STD * np.sqrt(explained) * random.standard_normal((N_DRAWS, n_classes))
+        )
         scaling = loss.to_likelihood_scaling(parameters, np.ones(len(log_posterior)))
         sizes = loss.is_true.sum(axis=0) + PSEUDO_DOCUMENTS
         return cls(scaling, draws, PSEUDO_DOCUMENTS * n_classes * sizes / sizes.sum())
@@ -343,13 +345,13 @@ class _ScalingLoss:
 def _draw_parameters(
     loss: _ScalingLoss, parameters: Floats, weights: Floats, random: np.random.Generator
 ) -> Floats:
-    """Draw slopes and offsets around the fitted ones, shape (DRAWS, 2 n_classes).
+    """Draw slopes and offsets around the fitted ones, shape (N_DRAWS, 2 n_classes).
 
-    ``weights`` of the documents in each draw have the shape (DRAWS, n_docs).
+    ``weights`` of the documents in each draw have the shape (N_DRAWS, n_docs).
     """
     gradients = loss.compute_gradients(loss.compute_log_posterior(parameters))
     curvature = loss.compute_loss(parameters)[2]
-    centre_moves = random.standard_normal((DRAWS, parameters.size)) @ loss.prior_root.T
+    centre_moves = random.standard_normal((N_DRAWS, parameters.size)) @ loss.prior_root.T
     drawn_gradients = (
         weights @ gradients + (parameters - loss.prior_mean - centre_moves) @ loss.prior_precision
     )
@@ -527,7 +529,7 @@ def replace_prior(
 def _draw_proportions(
     log_posterior: Floats, likelihoods: ClassLikelihoods, start: Floats, n_sweeps: int
 ) -> Floats:
-    """Draw class proportions among these documents, shape (DRAWS, n_classes).
+    """Draw class proportions among these documents, shape (N_DRAWS, n_classes).
 
     Classes of the documents and proportions are drawn in turn, given each other (M. Tanner,
     W. Wong, The calculation of posterior distributions by data augmentation, 1987). Each draw
@@ -542,8 +544,8 @@ def _draw_proportions(
     random = np.random.default_rng(0)
     draws = []
     likelihood = np.empty(0)
-    for first in range(0, DRAWS, max_draws):
-        n_draws = min(max_draws, DRAWS - first)
+    for first in range(0, N_DRAWS, max_draws):
+        n_draws = min(max_draws, N_DRAWS - first)
         if not likelihood.size or len(likelihoods.scaling_draws) > 1:
             scalings = likelihoods.scaling_draws[first : first + n_draws]
             likelihood = _split_into_runs(

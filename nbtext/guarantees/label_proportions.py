@@ -51,7 +51,7 @@ MAX_DRAWN_CHANGE_FACTOR = 3.0
 CHANGE_STD = 1.5
 """Standard deviation of the significant part of a change in draws."""
 
-DRAWS = 200
+N_DRAWS = 200
 """Number of draws for an interval."""
 
 MAX_ABS_LOG_ODDS = 40.0
@@ -91,7 +91,7 @@ def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosterior
     random = np.random.default_rng(0)
     offset_std = np.sqrt(OFFSET_STD_FACTOR**2 / precision + OFFSET_MISFIT_STD**2)
     draws = []
-    for _ in range(DRAWS):
+    for _ in range(N_DRAWS):
         offset_noise, part_noise, mean_noise = random.standard_normal((3, len(mean)))
         probabilities = _sigmoid(log_odds + offset + offset_std * offset_noise)
         has_label = random.random(log_odds.shape) < probabilities

@@ -68,7 +68,7 @@ class DocumentGenerator:
         self._seed = seed
         probabilities = get_term_probabilities(model.fitted.text_classifier)
         self._coins = None
-        if probabilities is not None and probabilities.absence_probability is not None:
+        if probabilities is not None and probabilities.is_bernoulli:
             self._coins = probabilities
         if sample_parameters and model.settings.estimate == "ml":
             raise UsageError(
@@ -154,7 +154,9 @@ class DocumentGenerator:
             blocks = iter_blocks(
                 self._words, self._fitted.classifier.prior.size, MAX_PROBABILITIES_IN_MEMORY
             )
-            return np.concatenate([self._coins.probability(block)[:, number] for block in blocks])
+            return np.concatenate(
+                [self._coins.compute_probability(block)[:, number] for block in blocks]
+            )
         weights = self._get_word_weights(number)
         if self._sample_parameters:
             return draw_dirichlet(weights, make_random_generator(self._seed, number))

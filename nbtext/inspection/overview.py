@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
-    from nbtext.classifiers.inspection import Boundary, TwoClassBoundary
+    from nbtext.classifiers.inspection import ClassBoundaries, TwoClassBoundary
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, ParsedJson
@@ -352,8 +352,8 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         temperature = _LengthPower(learnt.calibration.scale, learnt.calibration.exponent)
         calibration = CalibrationOverview(temperature, **learnt.calibration_quality)
     boundary = None
-    if own.boundary is not None:
-        boundary = _describe_boundary(model, own.boundary)
+    if own.boundaries is not None:
+        boundary = _describe_boundary(model, own.boundaries)
     linear = None
     if own.two_class_boundary is not None:
         linear = _describe_two_class_weights(model, own.two_class_boundary, top)
@@ -433,7 +433,9 @@ def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
     return dict(sorted_counts) or None
 
 
-def _describe_boundary(model: TextClassifier, boundary: Boundary) -> dict[str, ClassBoundary]:
+def _describe_boundary(
+    model: TextClassifier, boundary: ClassBoundaries
+) -> dict[str, ClassBoundary]:
     n_classes = len(model.classes)
     weights = np.round(boundary.weights, 9).tolist()
     bias = np.round(boundary.bias, 9).tolist()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.classifiers.base import get_term_probabilities
-from nbtext.classifiers.inspection import MEANING_OF_TOKENS, TermProbabilities
+from nbtext.classifiers.inspection import TERM_EVENT, TermProbabilities
 from nbtext.counts.count_table import to_int_or_float
 from nbtext.counts.matrix import iter_blocks
 from nbtext.counts.vocabulary import (
@@ -209,13 +209,15 @@ def _get_category_details(
 ) -> WordDetails:
     """Return the details of a category ``name=value``, which training may never have seen."""
     value = word.removeprefix(f"{attribute.name}=")
-    unseen_pseudo_counts = attribute.get_unseen_pseudo_counts([value])[:, np.newaxis]
-    is_unseen = not np.isnan(unseen_pseudo_counts).any()
-    probabilities = TermProbabilities.from_models(
-        attribute.language_models,
-        f"of the values of {attribute.name!r}",
-        unseen_pseudo_counts if is_unseen else None,
-    )
+    meaning = f"of the values of {attribute.name!r}"
+    unseen_pseudo_count = float(attribute.get_unseen_pseudo_counts([value])[0])
+    is_unseen = not np.isnan(unseen_pseudo_count)
+    if is_unseen:
+        probabilities = TermProbabilities.from_unseen_outcome(
+            attribute.language_models, meaning, unseen_pseudo_count
+        )
+    else:
+        probabilities = TermProbabilities.from_models(attribute.language_models, meaning)
     category = make_category_term(attribute.name, value)
     term = model.fitted.statistics.vocabulary.find([category])[0]
     if is_unseen or term >= 0:
@@ -242,7 +244,7 @@ def choose_term_probabilities(model: TextClassifier) -> TermProbabilities:
         return probabilities
     return TermProbabilities.from_models(
         model.fitted.language_models,
-        f"{MEANING_OF_TOKENS}; {model.settings.classifier} does not score by it",
+        f"{TERM_EVENT}; {model.settings.classifier} does not score by it",
     )
 
 
@@ -267,9 +269,9 @@ def _get_term_details(
     values: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
     if is_selected:
-        values = probabilities.probability(terms)[0].tolist()
-        if probabilities.posteriors is not None:
-            posteriors = np.concatenate(probabilities.posteriors(terms))
+        values = probabilities.compute_probability(terms)[0].tolist()
+        if probabilities.compute_posteriors is not None:
+            posteriors = np.concatenate(probabilities.compute_posteriors(terms))
     counts = statistics.get_dense_counts(terms).sum(axis=0)
     documents = statistics.get_dense_documents(terms).sum(axis=0)
     intervals = _replace_nonfinite(compute_beta_intervals(*posteriors))
@@ -418,11 +420,11 @@ def collect_class_details(
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def measure(terms: Ints) -> _Measurements:
-        probability = probabilities.probability(terms)
-        if probabilities.corpus_probability is None:
+        probability = probabilities.compute_probability(terms)
+        if probabilities.compute_corpus_probability is None:
             corpus_probability = (probability * prior).sum(axis=1, keepdims=True)
         else:
-            corpus_probability = probabilities.corpus_probability(terms)
+            corpus_probability = probabilities.compute_corpus_probability(terms)
         lift = compute_lift(probability, corpus_probability)
         summands = mutual_information(models, prior, terms)[0]
         values = [table[:, classes] for table in (probability, lift, summands)]

@@ -58,7 +58,7 @@ from nbtext.prediction.labels import (
 )
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.prediction.typicality import (
-    LENGTH_BANDS,
+    N_LENGTH_BANDS,
     QUANTILE_LEVELS,
     MeanStd,
     Profile,
@@ -498,10 +498,10 @@ def _decode_typicality(likelihoods: Floats) -> Typicality | None:
     if not likelihoods.size:
         return None
     require_valid_model(
-        likelihoods.size == LENGTH_BANDS * QUANTILE_LEVELS.size,
+        likelihoods.size == N_LENGTH_BANDS * QUANTILE_LEVELS.size,
         "its likelihoods are not as many as there are quantiles",
     )
-    quantiles = likelihoods.reshape(LENGTH_BANDS, QUANTILE_LEVELS.size)
+    quantiles = likelihoods.reshape(N_LENGTH_BANDS, QUANTILE_LEVELS.size)
     require_valid_model(
         np.all(np.abs(quantiles) < EXACT_SUM_LIMIT) and np.all(np.diff(quantiles) >= 0),
         "its likelihoods do not rise",

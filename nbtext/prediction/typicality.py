@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Floats, Ints, Numbers
 
-LENGTH_BANDS = 12
+N_LENGTH_BANDS = 12
 """Number of length bands: 1 token, 2 to 3, 4 to 7, and so on; the last band has no upper end."""
 
 # fmt: off
@@ -65,7 +65,7 @@ class Typicality:
     """Quantiles of the log-likelihood per token of training documents, by length band."""
 
     quantiles: Floats
-    """Shape (LENGTH_BANDS, n_levels), in nats."""
+    """Shape (N_LENGTH_BANDS, n_levels), in nats."""
 
     @classmethod
     def from_likelihoods(cls, per_token: Floats, tokens: Ints) -> Typicality | None:
@@ -80,7 +80,7 @@ class Typicality:
         if len(tokens) < MIN_BAND_DOCUMENTS:
             return None
         rows = []
-        for band in range(LENGTH_BANDS):
+        for band in range(N_LENGTH_BANDS):
             selected = _find_bands(tokens) == band
             if np.count_nonzero(selected) < MIN_BAND_DOCUMENTS:
                 distances = np.abs(np.log2(tokens) - (band + 0.5))
@@ -106,7 +106,7 @@ class Typicality:
 
 def _find_bands(tokens: Ints) -> Ints:
     """Return the length band of each document, shape (n_docs,)."""
-    return np.minimum(np.frexp(tokens)[1] - 1, LENGTH_BANDS - 1).astype(np.int64)
+    return np.minimum(np.frexp(tokens)[1] - 1, N_LENGTH_BANDS - 1).astype(np.int64)
 
 
 class MeanStd(NamedTuple):
