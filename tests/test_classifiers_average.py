@@ -104,11 +104,11 @@ def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> Non
         )
 
     pool = fit_ensemble_weights(scores, truth, lengths, heavy)
-    found = np.concatenate((np.log(pool.scale) + pool.exponent * centre, pool.exponent))
+    found = np.concatenate((np.log(pool.scales) + pool.exponents * centre, pool.exponents))
     start = np.concatenate((np.full(n_members, -log(n_members)), np.zeros(n_members)))
     best = min(minimize(loss, begin, tol=1e-6).fun for begin in (start, found))
     assert loss(found) == pytest.approx(best, abs=1e-4)
-    assert np.all(pool.scale > 0)
+    assert np.all(pool.scales > 0)
 
 
 @examples(15)
@@ -158,10 +158,10 @@ def test_without_documents_weights_are_equal() -> None:
     pool = fit_ensemble_weights(
         np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     )
-    assert (pool.scale.tolist(), pool.exponent.tolist()) == ([1 / 3] * 3, [0] * 3)
+    assert (pool.scales.tolist(), pool.exponents.tolist()) == ([1 / 3] * 3, [0] * 3)
     of = model(classifier="average", members="multinomial+complement+bernoulli", sample=0)
     assert isinstance(of.fitted.classifier, EnsembleClassifier)
-    assert of.fitted.classifier.ensemble_weights.scale.tolist() == [
+    assert of.fitted.classifier.ensemble_weights.scales.tolist() == [
         1 / len(of.fitted.classifier.members)
     ] * len(of.fitted.classifier.members)
 

@@ -382,9 +382,9 @@ def test_a_mixture_weighs_members_by_the_evidence_of_texts_and_columns() -> None
     ).fit(ROWS, LABELS)
     pool = mixture.fitted.classifier
     assert isinstance(pool, EnsembleClassifier)
-    assert np.log(pool.ensemble_weights.scale[0] / pool.ensemble_weights.scale[1]) == pytest.approx(
-        evidences[0] - evidences[1]
-    )
+    assert np.log(
+        pool.ensemble_weights.scales[0] / pool.ensemble_weights.scales[1]
+    ) == pytest.approx(evidences[0] - evidences[1])
     rows: list[Row] = [
         {"age": age} for age in (1, 1, 2, 3)
     ]  # no likelihood of a class without spread, but an evidence

@@ -1,4 +1,4 @@
-"""Average: calibrated posteriors of two or more classifiers, combined by a geometric mean.
+"""Average of classifiers: their posteriors, combined by a weighted geometric mean.
 
 p(C_k | d) ∝ Π_m p_m(C_k | d)^w_m, the logarithmic opinion pool (C. Genest, J. Zidek, Combining
 probability distributions, 1986; with fitted weights, G. Hinton, Training products of experts by
@@ -50,7 +50,6 @@ from nbtext.prediction.calibration import (
     make_temperature_loss,
     minimize_by_newton,
 )
-from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import normalize_log_joint
 from nbtext.settings import MAX_PSEUDO_COUNT
 from nbtext.text.hashing import pair
@@ -70,27 +69,27 @@ MAX_MEMBER_SCORES = 1 << 21
 """Number of scores, documents times classes, of a member that weights are fitted to: 16 MiB."""
 
 WEIGHT_FOLDS = 5
-"""Parts of the held-out documents. Each is scored with weights fitted to the other parts.
+"""Parts of the held-out documents. Each part is scored with weights fitted to the other parts.
 
-So calibration and guarantees can use the scores as those of new documents.
+So calibration and guarantees can use these scores like scores of new documents.
 """
 
 MIN_MEMBER_WEIGHT = 1e-300
 """Smallest weight of a member by its evidence, so that its logarithm is finite."""
 
 ENSEMBLE_WEIGHTS_ARRAY = "pool"
-"""Name of the array in the model file: c, then β."""
+"""Name in the model file of the array of c, then β, of all members."""
 
 MEMBER_SMOOTHING_ARRAY = "smoothing"
-"""Name of the array in the model file: the pseudo-counts of the members."""
+"""Name in the model file of the array of pseudo-counts of all members."""
 
 
 class EnsembleWeights(NamedTuple):
     """Weights of the members: u_m(n) = c_m n^β_m in a document of n tokens that count."""
 
-    scale: Floats
+    scales: Floats
     """c_m, shape (n_members,)."""
-    exponent: Floats
+    exponents: Floats
     """β_m, shape (n_members,)."""
 
     @classmethod
@@ -105,58 +104,19 @@ class EnsembleWeights(NamedTuple):
         """
         log_lengths = np.log(np.maximum(lengths, 1))[:, np.newaxis]
         with np.errstate(over="ignore"):
-            logs = np.log(self.scale) + self.exponent * log_lengths
+            logs = np.log(self.scales) + self.exponents * log_lengths
         weights: Floats = np.exp(np.clip(logs, -MAX_ABS_LOG, MAX_ABS_LOG))
-        return np.where((lengths > 0)[:, np.newaxis], weights, 1 / self.scale.size)
-
-
-class _MemberScores(NamedTuple):
-    """Held-out documents, scored by each member."""
-
-    scores: Floats
-    """Shape (n_docs, n_members, n_classes), in nats."""
-    classes: AnyInts
-    """The true classes, shape (n_docs,)."""
-    lengths: Ints
-    """Tokens that count, shape (n_docs,)."""
-    unknown_lengths: Ints
-    """All other tokens, shape (n_docs,)."""
-    weights: Floats
-    """Weights of the documents, shape (n_docs,)."""
-
-    @classmethod
-    def from_held_out(cls, member_scores: Sequence[HeldOutScores], max_documents: int) -> Self:
-        """Combine the scores of the same documents by each member."""
-        first = member_scores[0]
-        scores = [member.scores[:max_documents] for member in member_scores]
-        return cls(
-            np.stack(scores, axis=1),
-            first.truth.indices[:max_documents],
-            first.lengths[:max_documents],
-            first.unknown_lengths[:max_documents],
-            first.weights[:max_documents],
-        )
-
-    @classmethod
-    def concatenate(cls, folds: Sequence[Self], max_documents: int) -> Self:
-        """Return the documents of all folds."""
-        columns = [np.concatenate(arrays)[:max_documents] for arrays in zip(*folds, strict=True)]
-        return cls(*columns)
-
-    def fit_weights(self, rows: Mask) -> EnsembleWeights:
-        """Fit the weights to some of the documents."""
-        return fit_ensemble_weights(
-            self.scores[rows], self.classes[rows], self.lengths[rows], self.weights[rows]
-        )
+        has_tokens = lengths[:, np.newaxis] > 0
+        return np.where(has_tokens, weights, 1 / self.scales.size)
 
 
 def fit_ensemble_weights(
     scores: Floats, classes: AnyInts, lengths: Ints, weights: Floats
 ) -> EnsembleWeights:
-    """Return the weights under which documents are most probable in their own class.
+    """Return the weights of members under which documents are most probable in their own class.
 
     ``scores`` have the shape (n_docs, n_members, n_classes), in nats. The true ``classes``, the
-    ``lengths`` in tokens that count, and the ``weights`` of the documents have (n_docs,).
+    ``lengths`` in tokens that count, and the ``weights`` of the documents have the shape (n_docs,).
     """
     n_members = scores.shape[1]
     has_tokens = lengths > 0
@@ -195,14 +155,17 @@ class EnsembleClassifier(AdditiveClassifier):
     members: tuple[Classifier, ...]
     ensemble_weights: EnsembleWeights
     held_out: HeldOutScores | None = None
-    """The documents that the weights were fitted to.
+    """The documents that the weights were fitted to, or None if the weights were not fitted.
 
-    Each is scored by members and weights that were fitted without it. None without such documents.
+    Each document is scored by members and weights that were fitted without it.
     """
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count of the first member, for the language models too."""
+        """Return the pseudo-count that the first member chooses.
+
+        The language models of the ensemble have it too.
+        """
         first = training.settings.member_settings[0]
         first_class = load_classifier_class(first.classifier)
         return first_class.choose_smoothing(replace(training, settings=first))
@@ -211,13 +174,10 @@ class EnsembleClassifier(AdditiveClassifier):
     def estimate(cls, training: Training) -> Self:
         """Estimate the members, then their weights from held-out documents.
 
-        If a member needs all documents, every fifth document is held out. Otherwise the sample is
-        held out by folds. Raise `UsageError` if a member cannot be estimated.
+        Raise `UsageError` if a member cannot be estimated.
         """
-        documents = training.sample
         if training.documents is not None:
-            documents = sort_by_content(training.documents)
-            training = replace(training, documents=documents)
+            training = replace(training, documents=sort_by_content(training.documents))
         member_trainings = _make_member_trainings(training, _choose_member_smoothing(training))
         members = tuple(
             select_classifier_class(member.statistics, member.settings).estimate(member)
@@ -227,48 +187,57 @@ class EnsembleClassifier(AdditiveClassifier):
             weights = EnsembleWeights(compute_evidence_weights(members), np.zeros(len(members)))
             return cls(training, members, weights)
         model = cls(training, members, EnsembleWeights.from_equal_weights(len(members)))
-        if documents is None or not len(documents):
-            return model
-        return model._fit_weights(documents)
-
-    def _fit_weights(self, documents: CountedDocuments) -> Self:
-        """Return the model with weights fitted to held-out documents."""
-        held_out = self._score_held_out(documents)
+        held_out = model._score_held_out()
         if held_out is None:
-            return self
-        n_documents = held_out.classes.size
-        n_classes = self.training.statistics.n_classes
-        true_scores = held_out.scores[np.arange(n_documents), :, held_out.classes]
+            return model
+        return model._fit_weights(held_out)
+
+    def _fit_weights(self, held_out: HeldOutScores) -> Self:
+        """Return the model with weights fitted to the result of `_score_held_out`."""
+        classes = held_out.truth.indices
+        rows = np.arange(classes.size)
+        true_scores = held_out.scores[rows, :, classes]
         # Scores are infinite if the only document of a class was held out.
         is_usable = np.asarray(np.isfinite(true_scores).all(axis=1))
 
-        scores = np.empty((n_documents, n_classes))
+        def fit_weights(documents: Mask) -> EnsembleWeights:
+            return fit_ensemble_weights(
+                held_out.scores[documents],
+                classes[documents],
+                held_out.lengths[documents],
+                held_out.weights[documents],
+            )
+
+        scores = np.empty((rows.size, self.training.statistics.n_classes))
         for fold in range(WEIGHT_FOLDS):
-            is_in_fold = np.arange(n_documents) % WEIGHT_FOLDS == fold
-            ensemble_weights = held_out.fit_weights(is_usable & ~is_in_fold)
-            member_weights = ensemble_weights.compute_member_weights(held_out.lengths[is_in_fold])
+            is_in_fold = rows % WEIGHT_FOLDS == fold
+            fold_weights = fit_weights(is_usable & ~is_in_fold)
+            member_weights = fold_weights.compute_member_weights(held_out.lengths[is_in_fold])
             scores[is_in_fold] = _combine_scores(held_out.scores[is_in_fold], member_weights)
-        truth = DocumentLabels(held_out.classes, single_label_table(n_classes))
         return replace(
             self,
-            ensemble_weights=held_out.fit_weights(is_usable),
-            held_out=HeldOutScores(
-                scores, held_out.lengths, held_out.unknown_lengths, truth, held_out.weights
-            ),
+            ensemble_weights=fit_weights(is_usable),
+            held_out=held_out._replace(scores=scores),
         )
 
-    def _score_held_out(self, documents: CountedDocuments) -> _MemberScores | None:
-        """Score held-out documents by each member, or return None if the folds are empty.
+    def _score_held_out(self) -> HeldOutScores | None:
+        """Return the scores of held-out documents, shape (n_docs, n_members, n_classes).
 
-        Hold out every fifth document if there are all documents, else the sample by folds.
+        If training has all documents, every fifth document is held out. Otherwise the documents of
+        the sample are held out by folds. Return None if there are too few documents.
         """
         training = self.training
-        rows_of_documents = np.arange(len(documents))
+        documents = training.documents
+        if documents is None:
+            documents = training.sample
+        if documents is None:
+            return None
+        all_rows = np.arange(len(documents))
         if training.documents is None:
-            folds = [rows_of_documents[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
+            folds = [all_rows[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
         else:
             folds = [split_held_out(documents)[1]]
-        max_documents = max(MAX_MEMBER_SCORES // training.statistics.n_classes, 1)
+        first_rows = slice(max(MAX_MEMBER_SCORES // training.statistics.n_classes, 1))
         subsets = Subsets(training.statistics.table, documents)
         fold_scores = []
         for rows in folds:
@@ -276,7 +245,7 @@ class EnsembleClassifier(AdditiveClassifier):
                 continue
             remaining_documents = None
             if training.documents is not None:
-                remaining_documents = documents.take(np.delete(rows_of_documents, rows))
+                remaining_documents = documents.take(np.delete(all_rows, rows))
             held_out = documents.take(rows)
             statistics = estimate_statistics(
                 subsets.subtract_rows(rows), training.statistics.weights
@@ -284,13 +253,14 @@ class EnsembleClassifier(AdditiveClassifier):
             member_scores = [
                 score_held_out_documents(
                     member, member.training, held_out, statistics, remaining_documents
-                )
+                ).take(first_rows)
                 for member in self.members
             ]
-            fold_scores.append(_MemberScores.from_held_out(member_scores, max_documents))
+            scores = np.stack([member.scores for member in member_scores], axis=1)
+            fold_scores.append(member_scores[0]._replace(scores=scores))
         if not fold_scores:
             return None
-        return _MemberScores.concatenate(fold_scores, max_documents)
+        return HeldOutScores.concatenate(fold_scores).take(first_rows)
 
     def refit(self, training: Training) -> Self:
         """Estimate the members from fewer documents, and keep the weights."""
@@ -303,9 +273,9 @@ class EnsembleClassifier(AdditiveClassifier):
         return replace(self, training=training, members=members, held_out=None)
 
     def to_arrays(self) -> Arrays:
-        """Return the weights, the pseudo-counts, and the arrays of the members.
+        """Return the weights, the pseudo-counts, and the arrays of each member.
 
-        The names of the latter begin with the index of the member.
+        The name of an array of a member begins with the index of the member.
         """
         smoothing = np.array([member.training.smoothing for member in self.members])
         arrays: dict[str, Numbers] = {
@@ -323,7 +293,7 @@ class EnsembleClassifier(AdditiveClassifier):
 
         Raise `ModelError` if no model has these arrays.
         """
-        member_arrays = _split_member_arrays(training, arrays)
+        own_arrays = _split_member_arrays(training, arrays)
         weights = arrays.get(ENSEMBLE_WEIGHTS_ARRAY, np.empty(0)).astype(np.float64)
         n_members = len(training.settings.member_settings)
         is_valid = (
@@ -339,7 +309,7 @@ class EnsembleClassifier(AdditiveClassifier):
         trainings = _make_member_trainings(training, smoothing.tolist())
         members = tuple(
             select_classifier_class(member.statistics, member.settings).from_arrays(member, own)
-            for member, own in zip(trainings, member_arrays, strict=True)
+            for member, own in zip(trainings, own_arrays, strict=True)
         )
         return cls(training, members, EnsembleWeights(weights[:n_members], weights[n_members:]))
 
@@ -351,13 +321,12 @@ class EnsembleClassifier(AdditiveClassifier):
         """
         results = [member.joint_log_likelihood(matrix) for member in self.members]
         member_scores = [scores for scores, _ in results]
-        lengths = results[0][1]
+        _, lengths = results[0]  # equal for all members
         if self.training.settings.is_mixture:
+            log_weights = np.log(self.ensemble_weights.scales).tolist()
             log_joints = [
                 log_weight + normalize_log_joint(scores)
-                for log_weight, scores in zip(
-                    np.log(self.ensemble_weights.scale).tolist(), member_scores, strict=True
-                )
+                for log_weight, scores in zip(log_weights, member_scores, strict=True)
             ]
             return np.logaddexp.reduce(log_joints), lengths
         weights = self.ensemble_weights.compute_member_weights(lengths)
@@ -397,10 +366,10 @@ class EnsembleClassifier(AdditiveClassifier):
         return _combine_scores(member_biases[np.newaxis], self.compute_document_weights(matrix))
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return the features of all members and the weights of the members in the document.
+        """Return the features of all members and the weights u of all members in the document.
 
-        ``counts`` of the result have the shape (n_entries, 2 n_members): first the features of
-        each member, then the weights.
+        ``counts`` of the result have the shape (n_entries, 2 n_members): the first n_members
+        columns are features, all others are weights.
         """
         document_weights = self.compute_document_weights(matrix)
         matrix = matrix.select_terms(self.training.selected)
@@ -420,7 +389,7 @@ class EnsembleClassifier(AdditiveClassifier):
         """Return the contributions of features to the scores, shape (n, n_classes), in nats.
 
         ``features`` come from `compute_features`, shape (n, 2 n_members). With the shape (n,),
-        they are the features of every member, and all weights are 1.
+        all members have these features, and all weights are 1.
         """
         n_members = len(self.members)
         if features.ndim == 1:
@@ -525,7 +494,7 @@ def get_ensemble_parameters(classifier: EnsembleClassifier) -> ClassifierParamet
 
     names = classifier.training.settings.member_names
     weights = classifier.ensemble_weights
-    pairs = zip(weights.scale.tolist(), weights.exponent.tolist(), strict=True)
+    pairs = zip(weights.scales.tolist(), weights.exponents.tolist(), strict=True)
     return ClassifierParameters(member_weights=dict(zip(names, pairs, strict=True)))
 
 
@@ -547,9 +516,9 @@ def _combine_scores(scores: Floats, weights: Floats) -> Floats:
 
 
 def compute_evidence_weights(members: Sequence[Classifier]) -> Floats:
-    """Return p(m | data) of models of the same data, equally probable before, (n_members,).
+    """Return p(m | data) of models of the same data under equal prior probabilities.
 
-    Each is at least `MIN_MEMBER_WEIGHT`.
+    The shape is (n_members,), and each is at least `MIN_MEMBER_WEIGHT`.
     """
     from nbtext.language_model.measures import compute_model_posteriors
 
@@ -565,14 +534,19 @@ def compute_evidence_weights(members: Sequence[Classifier]) -> Floats:
 
 
 def _get_fixed_smoothing(training: Training) -> list[float | None]:
-    """Return the pseudo-count that the settings fix for each member, None if it is chosen."""
-    member_settings = training.settings.member_settings
-    if training.settings.estimate == "ml":
-        return [training.smoothing for _ in member_settings]
-    return [
-        settings.smoothing if isinstance(settings.smoothing, float) else None
-        for settings in member_settings
-    ]
+    """Return the pseudo-count that the settings fix for each member.
+
+    It is None if the classifier of the member chooses it.
+    """
+    fixed_values: list[float | None] = []
+    for settings in training.settings.member_settings:
+        if training.settings.estimate == "ml":
+            fixed_values.append(training.smoothing)
+        elif isinstance(settings.smoothing, float):
+            fixed_values.append(settings.smoothing)
+        else:
+            fixed_values.append(None)
+    return fixed_values
 
 
 def _choose_member_smoothing(training: Training) -> list[float]:
@@ -583,7 +557,7 @@ def _choose_member_smoothing(training: Training) -> list[float]:
     for index, (settings, fixed) in enumerate(zip(member_settings, fixed_values, strict=True)):
         if fixed is not None:
             pseudo_counts.append(fixed)
-        elif index == 0:
+        elif index == 0:  # `EnsembleClassifier.choose_smoothing` chose it.
             pseudo_counts.append(training.smoothing)
         else:
             member_class = load_classifier_class(settings.classifier)

@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyInts, Floats, Ints, Mask
 
     Loss = Callable[[Floats], tuple[float, Floats, Floats]]
-    """A function of the parameters: its value, its gradient, and its curvature."""
+    """Returns the value, the gradient, and the second derivative of a loss at some parameters."""
 
 COUNT_TEMPERATURE_EXPONENT = 0.5
 """Exponent of the usual temperature n^0.5 of multinomial and Bernoulli naive Bayes."""
 
 MAX_NEWTON_STEPS = 50
-"""Six steps are usual. With few documents a fit may end here before it converges."""
+"""Limit of a fit that does not converge, as with few documents. Six steps are usual."""
 
 MIN_GAIN_NATS = 1e-6
 """Twice the gain, over all documents, below which a fit stops."""
 
 MAX_ABS_LOG = 30.0
-"""Bound of |log T|, and of its change in one step."""
+"""Upper bound of |log T|, and of the change of log T in one step."""
 
 MAX_ABS_EXPONENT = 15.0
-"""Bound of |b| in T = a·n^b: documents of about the same length do not determine b."""
+"""Upper bound of |b| in T = a·n^b, because documents of similar length do not determine b."""
 
 LOG_ZERO_SCORE = -1e200
 """Replaces log 0 in a fit, because 0 · ∞ is nan."""
@@ -91,14 +91,15 @@ class Calibration:
     def is_valid(self) -> bool:
         """True if a fit can return these parameters, up to rounding.
 
-        At one length or more, log T must be within ±`MAX_ABS_LOG`.
+        log T must be within ±`MAX_ABS_LOG` at some length from 1 to `MAX_KNOWN_TOKENS`.
         """
-        log_lengths = np.array((0.0, np.log(MAX_KNOWN_TOKENS)))
-        ends = np.log(self.scale) + self.exponent * log_lengths
-        is_within = ends.min() < MAX_ABS_LOG + MIN_GAIN_NATS and (
-            ends.max() > -MAX_ABS_LOG - MIN_GAIN_NATS
-        )
-        return bool(is_within and abs(self.exponent) <= MAX_ABS_EXPONENT)
+        extreme_log_lengths = np.array((0.0, np.log(MAX_KNOWN_TOKENS)))
+        log_temperatures = np.log(self.scale) + self.exponent * extreme_log_lengths
+        max_abs_log = MAX_ABS_LOG + MIN_GAIN_NATS
+        is_low_enough = log_temperatures.min() < max_abs_log
+        is_high_enough = log_temperatures.max() > -max_abs_log
+        has_valid_exponent = abs(self.exponent) <= MAX_ABS_EXPONENT
+        return bool(is_low_enough and is_high_enough and has_valid_exponent)
 
     def compute_log_posterior(self, scores: Floats, lengths: Ints) -> Floats:
         """Return log p(C_k | d), shape (n_docs, n_classes), in nats.
@@ -113,17 +114,18 @@ class Calibration:
     ) -> Floats:
         """Return log p(C_k | d) of the documents that this calibration was fitted to.
 
-        It has only two parameters, so one document hardly influences its own posterior.
+        A calibration of two parameters is not fitted again without each document, because one
+        document hardly influences its own posterior.
         """
         del truth, weights
         return self.compute_log_posterior(scores, lengths)
 
 
 LABEL_ARRAYS = ("label_slopes", "label_offsets", "label_priors")
-"""Names in the model file."""
+"""Names in the model file of the arrays of a `LabelCalibration`."""
 
 UNCALIBRATED = Calibration()
-"""The posterior of the textbook: T = 1."""
+"""T = 1 for all documents: the posterior is that of the model."""
 
 
 def fit_length_temperature(
@@ -137,44 +139,24 @@ def fit_length_temperature(
 
     ``scores`` are in nats, shape (n_docs, n_classes). ``truth`` are class indices and ``lengths``
     known tokens n, both of shape (n_docs,). ``weights`` multiply the loss of each document, shape
-    (n_docs,); without them each weight is 1.
+    (n_docs,). None means that each weight is 1.
 
     The prior is centred at T = n^``prior_exponent``: log T at the mean log length and b are normal
     with standard deviation 1.
     """
+    has_tokens = lengths > 0
     log_lengths = np.log(np.maximum(lengths, 1))
-    document_weights = (lengths > 0) * (1.0 if weights is None else weights)
-    mean_log_length = 0.0
-    if document_weights.any():
-        mean_log_length = np.average(log_lengths, weights=document_weights)
-    prior_centre = np.array([[-prior_exponent * mean_log_length, -prior_exponent]])
-    log_temperature, exponent = _fit_log_temperature(
-        scores, truth, lengths, log_lengths - mean_log_length, weights, prior_centre
-    )
-    scale = np.exp(log_temperature - exponent * mean_log_length)
-    return Calibration(float(f"{scale:.9g}"), float(f"{exponent:.9g}"))
-
-
-def _fit_log_temperature(
-    scores: Floats,
-    truth: AnyInts,
-    lengths: Ints,
-    x: Floats,
-    weights: Floats | None,
-    prior_centre: Floats,
-) -> tuple[float, float]:
-    """Return t and b of log T = t + b·x, clipped to their bounds.
-
-    ``lengths`` and ``x`` have shape (n_docs,). ``prior_centre`` is the prior mean of (−t, −b),
-    shape (1, 2).
-    """
-    is_used = lengths > 0
     if weights is None:
         weights = np.ones(len(scores))
-    weights = weights[is_used]
-    x = x[is_used]
+    used_weights = has_tokens * weights
+    mean_log_length = 0.0
+    if used_weights.any():
+        mean_log_length = np.average(log_lengths, weights=used_weights)
+    x = (log_lengths - mean_log_length)[has_tokens]
+    # The loss divides by T, so its parameters are −log T at the mean log length and −b.
+    prior_centre = np.array([[-prior_exponent * mean_log_length, -prior_exponent]])
     loss = make_temperature_loss(
-        scores[is_used, np.newaxis], truth[is_used], x, weights, prior_centre
+        scores[has_tokens, np.newaxis], truth[has_tokens], x, weights[has_tokens], prior_centre
     )
 
     def measure_step(step: Floats) -> float:
@@ -183,11 +165,11 @@ def _fit_log_temperature(
     minimum = minimize_by_newton(
         loss, prior_centre[0], MIN_GAIN_NATS, measure_step, MAX_NEWTON_STEPS
     )
-    t, b = (0.0 - minimum).tolist()  # no −0
-    return (
-        max(-MAX_ABS_LOG, min(t, MAX_ABS_LOG)),
-        max(-MAX_ABS_EXPONENT, min(b, MAX_ABS_EXPONENT)),
-    )
+    log_temperature, exponent = (0.0 - minimum).tolist()  # no −0
+    log_temperature = max(-MAX_ABS_LOG, min(log_temperature, MAX_ABS_LOG))
+    exponent = max(-MAX_ABS_EXPONENT, min(exponent, MAX_ABS_EXPONENT))
+    scale = np.exp(log_temperature - exponent * mean_log_length)
+    return Calibration(float(f"{scale:.9g}"), float(f"{exponent:.9g}"))
 
 
 def minimize_by_newton(
@@ -199,9 +181,9 @@ def minimize_by_newton(
 ) -> Floats:
     """Return the parameters that minimize a loss, by Newton's method with step halving.
 
-    ``loss`` returns its value, its gradient and the positive part of its second derivative. Steps
-    are at most `MAX_ABS_LOG` long, as measured by ``step_length``, and halved until the loss falls.
-    The iteration stops if a step would gain less than half of ``min_gain``.
+    ``step_length`` returns the length of a step of the parameters. Steps are at most `MAX_ABS_LOG`
+    long, and halved until the loss does not rise. The iteration stops if a step would gain less
+    than half of ``min_gain``, or after ``max_steps``.
 
     Source: S. Boyd, L. Vandenberghe, Convex optimization (2004), section 9.5.
     """
@@ -212,10 +194,12 @@ def minimize_by_newton(
         if step @ gradient < min_gain:
             break
         step *= min(1.0, MAX_ABS_LOG / float(step_length(step)))
-        while (evaluation := loss(parameters - step))[0] > value:
+        new_value, gradient, curvature = loss(parameters - step)
+        while new_value > value:
             step /= 2
+            new_value, gradient, curvature = loss(parameters - step)
         parameters = parameters - step
-        value, gradient, curvature = evaluation
+        value = new_value
     return parameters
 
 
@@ -225,11 +209,12 @@ def make_temperature_loss(
     """Return the loss of dividing scores by temperatures, as a function of their parameters.
 
     The loss is Σ_d −w_d log softmax(Σ_m u_m s_m)_truth + |θ − centre|²/2. The parameters θ are
-    flat: (t_m, b_m) for each model m, with log u_m = t_m + b_m·x. The last term is a standard
-    normal prior, which matters if there are few documents.
+    flat: (t_m, b_m) for each model m, with the factor u_m = exp(t_m + b_m·x) of its scores. The
+    last term is a standard normal prior, which matters if there are few documents.
 
-    The gradient follows from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth). The positive part of the
-    second derivative follows from u_m u_n Cov[s_m, s_n]. Both are under the posterior.
+    The gradient follows from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth). The second derivative is
+    only its positive part, which follows from u_m u_n Cov[s_m, s_n]. E and Cov are under the
+    posterior of each document.
 
     ``scores`` s_m are in nats, shape (n_docs, n_models, n_classes), and are overwritten. ``truth``
     are class indices, ``x`` centred log lengths and ``weights`` w of documents, all of shape
@@ -239,7 +224,7 @@ def make_temperature_loss(
     np.maximum(scores, LOG_ZERO_SCORE, out=scores)
     design = np.stack((np.ones_like(x), x), axis=1)
     rows = np.arange(truth.size)
-    # These are reused, because to allocate them takes as long as to fill them.
+    # Arrays that each call overwrites, because to allocate them takes as long as to fill them.
     posterior = np.empty_like(scores[:, 0])
     weighted_scores = np.empty_like(scores)
 
@@ -277,12 +262,12 @@ class HeldOutScores(NamedTuple):
     scores: Floats
     """Shape (n_docs, n_classes), in nats."""
     lengths: Ints
-    """Tokens of known terms, shape (n_docs,)."""
+    """Tokens of terms that the model knows, shape (n_docs,)."""
     unknown_lengths: Ints
-    """Tokens of unknown terms, shape (n_docs,)."""
+    """All other tokens, shape (n_docs,)."""
     truth: DocumentLabels
     weights: Floats
-    """The weights of the documents, shape (n_docs,); 1 if they have none."""
+    """Weights of the documents, shape (n_docs,), which are 1 in a corpus without weights."""
 
     @classmethod
     def concatenate(cls, blocks: Sequence[HeldOutScores]) -> HeldOutScores:
@@ -297,31 +282,35 @@ class HeldOutScores(NamedTuple):
 
     @property
     def has_known_labels(self) -> Mask:
-        """Mask of the documents all of whose labels the models contain, shape (n_docs,).
+        """True for documents all of whose labels the models contain, shape (n_docs,).
 
         A held-out document that is the only one with its label has an unknown label.
         """
         documents, labels = self.truth.to_pairs()
+        # The score of an unknown label is −inf, or nan.
         is_unknown = ~np.greater(self.scores[documents, labels], -np.inf)
         mask = np.ones(len(self.scores), np.bool_)
         mask[documents[is_unknown]] = False
         return mask
 
+    def take(self, rows: Mask | slice) -> HeldOutScores:
+        """Return some of the documents."""
+        return HeldOutScores._make(column[rows] for column in self)
+
     def take_known_classes(self) -> HeldOutScores:
-        """Return the documents whose labels the models contain."""
-        return HeldOutScores._make(column[self.has_known_labels] for column in self)
+        """Return the documents all of whose labels the models contain."""
+        return self.take(self.has_known_labels)
 
 
 def compute_calibrated_log_loss(held_out: HeldOutScores, prior_exponent: float = 0.0) -> float:
     """Return the mean of −log p(truth | d), in nats, after calibration by length.
 
-    The calibration is fitted to the same documents, those whose class the model contains. It does
-    not depend on ``--calibration``, which must not change predictions. See
+    Documents whose class the models do not contain are ignored. The calibration is fitted to the
+    same documents. It does not depend on ``--calibration``, which must not change predictions. See
     `fit_length_temperature` for ``prior_exponent``.
     """
-    scores, lengths, _, labels, known_weights = held_out.take_known_classes()
+    scores, lengths, _, labels, weights = held_out.take_known_classes()
     truth = labels.indices
-    weights = None if np.all(held_out.weights == 1) else known_weights
     calibration = fit_length_temperature(scores, truth, lengths, weights, prior_exponent)
     log_posterior = calibration.compute_log_posterior(scores, lengths)
     true_log_p = log_posterior[np.arange(len(truth)), truth]
@@ -329,13 +318,13 @@ def compute_calibrated_log_loss(held_out: HeldOutScores, prior_exponent: float =
 
 
 class HeldOutPosteriors(NamedTuple):
-    """Posteriors of sampled documents by models that were trained without them."""
+    """Calibrated posteriors of sampled documents by models that were trained without them."""
 
     posterior: Posterior
-    """Calibrated; −inf for the label of a document that is the only one with it."""
+    """Its log p is −inf for the true label of a document that is the only one with this label."""
     truth: DocumentLabels
     weights: Floats
-    """The weights of the documents, shape (n_docs,); 1 if they have none."""
+    """Weights of the documents, shape (n_docs,), which are 1 in a corpus without weights."""
 
     @property
     def log_posterior(self) -> Floats:
