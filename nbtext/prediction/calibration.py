@@ -314,7 +314,7 @@ def compute_calibrated_log_loss(held_out: HeldOutScores, prior_exponent: float =
     calibration = fit_length_temperature(scores, truth, lengths, weights, prior_exponent)
     log_posterior = calibration.compute_log_posterior(scores, lengths)
     true_log_p = log_posterior[np.arange(len(truth)), truth]
-    return -float(np.average(true_log_p, weights=weights))
+    return -float((true_log_p * weights).sum() / weights.sum())
 
 
 class HeldOutPosteriors(NamedTuple):

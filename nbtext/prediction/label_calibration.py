@@ -1,18 +1,18 @@
 """Calibration of multi-label models: from the log odds of each label to its probability.
 
-The log odds of label k over the rest are s_k for the words of the document plus o_k for the prior.
-With n known tokens:
+The model's log odds of label k are s_k + o_k: the evidence of the words, and the prior. For a
+document of n known tokens they become
 
-    z_k = scale · n^exponent · slope_k · s_k + offset_k
-    log odds of k = z_k − rivalry · log(1 + Σ_{l≠k} exp(level + z_l))
+    z_k = slope_k · s_k / T + offset_k, with the temperature T = scale · n^exponent,
+    calibrated log odds of k = z_k − rivalry · log(1 + Σ_{l≠k} exp(level + z_l)).
 
-The first line is as in `nbtext.prediction.calibration`. Naive Bayes scores each label separately,
-so a document of one topic looks like one of several related topics. The second line lets labels
-compete, from not at all (rivalry 0) to a softmax with a class for no label (rivalry 1, level 0).
+T is that of `nbtext.prediction.calibration`. Naive Bayes scores each label separately, so a
+document of one topic has high scores for related topics too. The second line lets labels compete,
+from not at all (rivalry 0) to a softmax with a class for no label (rivalry 1, level 0).
 
 The fit makes held-out documents most probable. It shrinks the slope and the offset of each label
-towards those of all labels. Documents without known tokens always have the log odds o, so the fit
-ignores them.
+towards the slope and the offset that all labels share. Documents without known tokens always have
+the log odds o, so the fit ignores them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SLOPE_STD = 0.1
 """Prior standard deviation of the slopes, around 1.
 
-With 0.05 labels of thousands of documents have a worse log loss; with 0.3 slopes overfit.
+With 0.05, the log loss of frequent labels is worse. With 0.3, slopes overfit.
 """
 
 OFFSET_STD = 1.0
@@ -41,23 +41,23 @@ MAX_HELD_OUT_PARTS = 20
 """Parts into which held-out documents are divided; each gets a fit to the other parts."""
 
 MAX_DOCUMENT_LABEL_PAIRS = 1 << 21
-"""Documents times labels of all fits to parts: a fit to 2¹⁸ takes 0.2 s."""
+"""Documents times labels, summed over the fits to parts. A fit to 2¹⁸ takes 0.2 s."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelCalibration(Calibration):
-    """Parameters of the formulas above; arrays have the shape (n_labels,)."""
+    """Parameters of the formulas of this module. Arrays have the shape (n_labels,)."""
 
     rivalry: float
     level: float
     slopes: Floats
     offsets: Floats
     prior: Floats
-    """Prior log odds o."""
+    """Prior log odds o, in nats."""
 
     @classmethod
     def from_prior(cls, prior: Floats) -> LabelCalibration:
-        """Return the calibration of the textbook: labels are independent with log odds s + o."""
+        """Return the calibration that changes nothing: the log odds of labels are s + o."""
         return cls(rivalry=0.0, level=0.0, slopes=np.ones_like(prior), offsets=prior, prior=prior)
 
     @property
@@ -89,16 +89,17 @@ class LabelCalibration(Calibration):
     ) -> Floats:
         """Return log p(label k | d) of the documents that this calibration was fitted to.
 
-        The documents are divided into parts; the posterior of each part comes from a fit to the
-        other parts. The offsets are not fitted again: without its only document, the offset of a
-        rare label would be that of a rarer one.
+        The documents are divided into parts. The posterior of a part comes from a fit to all other
+        parts. The offsets are not fitted again, because the offset of a rare label would change
+        much without one of its documents.
         """
         log_posterior = np.empty_like(scores)
-        max_parts = min(MAX_DOCUMENT_LABEL_PAIRS // max(scores.size, 1), MAX_HELD_OUT_PARTS)
-        parts = np.arange(len(scores)) % max(max_parts, 2)
+        n_affordable_fits = MAX_DOCUMENT_LABEL_PAIRS // max(scores.size, 1)
+        n_parts = max(min(n_affordable_fits, MAX_HELD_OUT_PARTS), 2)
+        parts = np.arange(len(scores)) % n_parts
         is_true = truth.to_mask(scores.shape[1])
         has_known_labels = ~(is_true & np.isneginf(scores)).any(axis=1)
-        for part in range(parts.max(initial=-1) + 1):
+        for part in range(min(n_parts, len(scores))):
             is_held_out = parts == part
             is_fitted = has_known_labels & ~is_held_out
             calibration = fit_label_calibration(
@@ -131,37 +132,38 @@ def fit_label_calibration(
 ) -> LabelCalibration:
     """Fit the parameters to held-out documents.
 
-    ``scores`` s + o and ``truth`` have the shape (n_docs, n_labels); scores of unknown labels are
+    ``scores`` s + o and ``truth`` have the shape (n_docs, n_labels). Scores of unknown labels are
     −inf. ``lengths`` are known tokens, shape (n_docs,). ``weights`` multiply the loss of each
-    document, shape (n_docs,); None for 1. ``prior`` are the log odds o, shape (n_labels,).
+    document, shape (n_docs,). None means that each weight is 1. ``prior`` are the log odds o,
+    shape (n_labels,).
 
-    The parameters that all labels share are fitted first, then all parameters. With ``initial``,
-    one fit starts from this calibration and keeps its offsets.
+    The first fit is of the parameters that all labels share, the second of all parameters. With
+    ``initial``, one fit starts from this calibration and keeps its offsets.
     """
     if weights is None:
         weights = np.ones(len(scores))
     loss = _LabelLoss(scores, truth, lengths, weights, prior)
-    indices = np.arange(_N_SHARED + 2 * prior.size)
+    n_labels = prior.size
+    indices = np.arange(_N_SHARED + 2 * n_labels)
     if initial is None:
-        parameters = np.concatenate(
-            (_SHARED_PRIOR_MEANS, np.ones(prior.size), np.zeros(prior.size))
-        )
+        parameters = np.concatenate((_SHARED_PRIOR_MEANS, np.ones(n_labels), np.zeros(n_labels)))
         stages = [indices[:_N_SHARED], indices]
     else:
         parameters = _to_parameters(initial, prior)
-        stages = [np.delete(indices[: _N_SHARED + prior.size], _OFFSET_INDICES)]
+        shared_and_slopes = indices[: _N_SHARED + n_labels]
+        stages = [np.delete(shared_and_slopes, _OFFSET_INDICES)]
     for free_indices in stages:
         parameters = _minimize(loss, parameters, free_indices)
     return _to_calibration(parameters, prior)
 
 
 def _to_parameters(calibration: LabelCalibration, prior: Floats) -> Floats:
-    """Return the flat parameters of a calibration."""
+    """Return the flat parameters of a calibration, in the order of `_N_SHARED`."""
     shared = (
         -np.log(calibration.scale),
         -calibration.exponent,
-        1,
-        0,
+        1,  # weight of the prior
+        0,  # common offset
         calibration.rivalry,
         calibration.level,
     )
@@ -171,12 +173,12 @@ def _to_parameters(calibration: LabelCalibration, prior: Floats) -> Floats:
 def _to_calibration(parameters: Floats, prior: Floats) -> LabelCalibration:
     """Return the calibration with flat parameters, clipped to their bounds and rounded."""
     shared, slopes, offsets = _split_parameters(parameters)
-    log_scale, exponent, prior_weight, offset, rivalry, level = shared
-    log_scale = max(-MAX_ABS_LOG, min(log_scale, MAX_ABS_LOG))
+    log_factor, factor_exponent, prior_weight, common_offset, rivalry, level = shared
+    log_scale = max(-MAX_ABS_LOG, min(-log_factor, MAX_ABS_LOG))
+    exponent = max(-MAX_ABS_EXPONENT, min(-factor_exponent, MAX_ABS_EXPONENT))
     rivalry = max(-MAX_ABS_LOG, min(rivalry, MAX_ABS_LOG))
     level = max(-MAX_ABS_LOG, min(level, MAX_ABS_LOG))
-    exponent = max(-MAX_ABS_EXPONENT, min(exponent, MAX_ABS_EXPONENT))
-    numbers = _round(np.array((np.exp(-log_scale), -exponent, rivalry, level)))
+    numbers = _round(np.array((np.exp(log_scale), exponent, rivalry, level)))
     scale, exponent, rivalry, level = numbers.tolist()
     return LabelCalibration(
         scale,
@@ -184,7 +186,7 @@ def _to_calibration(parameters: Floats, prior: Floats) -> LabelCalibration:
         rivalry=rivalry,
         level=level,
         slopes=_round(slopes),
-        offsets=_round(prior_weight * prior + offset + offsets),
+        offsets=_round(prior_weight * prior + common_offset + offsets),
         prior=prior,
     )
 
@@ -197,12 +199,14 @@ def _round(values: Floats) -> Floats:
 _N_SHARED = 6
 """Number of parameters that all labels share.
 
-The flat parameters are: log scale, exponent, weight of the prior, offset, rivalry, level; then the
-slopes; then the offsets. Log scale and exponent have the opposite sign of a `Calibration`.
+The flat parameters of a fit are first these six: log factor and its exponent, weight of the prior,
+common offset, rivalry and level. Then come the slopes of all labels, then their offsets. A score is
+multiplied by the factor 1 / T, so its logarithm and exponent have the opposite sign of those of T.
+The offset of a label in a `LabelCalibration` is weight · o + common offset + offset.
 """
 
 _OFFSET_INDICES = (2, 3)
-"""Indices of the shared parameters of which offsets are made."""
+"""Indices of the weight of the prior and the common offset."""
 
 _SHARED_PRIOR_MEANS = (0.0, -0.5, 1.0, 0.0, 0.5, 0.0)
 """Means of the standard normal priors of the shared parameters."""
@@ -223,6 +227,7 @@ def _minimize(loss: _LabelLoss, start: Floats, free_indices: Ints) -> Floats:
     """Return the parameters of least loss; only those at ``free_indices`` change."""
     from scipy.optimize import minimize
 
+    # In units of the curvature, the optimizer converges in half as many steps.
     units = 1 / np.sqrt(loss.compute_curvature(start)[free_indices])
 
     def compute_scaled_loss(steps: Floats) -> tuple[float, Floats]:
@@ -246,7 +251,7 @@ def _add_steps(start: Floats, free_indices: Ints, steps: Floats) -> Floats:
 
 
 class _LabelLoss:
-    """The loss of held-out documents as a function of the flat parameters."""
+    """The loss of held-out documents as a function of the flat parameters of `_N_SHARED`."""
 
     def __init__(
         self, scores: Floats, truth: Mask, lengths: Ints, weights: Floats, prior: Floats
@@ -257,11 +262,15 @@ class _LabelLoss:
         pair_weights = is_known * weights[:, np.newaxis]
         log_lengths = np.log(np.maximum(lengths, 1))[:, np.newaxis]
         columns = (word_scores, signs, pair_weights, log_lengths)
-        step = max(_MAX_BLOCK_PAIRS // prior.size, 1)
+        block_size = max(_MAX_BLOCK_PAIRS // prior.size, 1)
         self._blocks = [
-            tuple(column[start : start + step] for column in columns)
-            for start in range(0, len(word_scores), step)
+            tuple(column[start : start + block_size] for column in columns)
+            for start in range(0, len(word_scores), block_size)
         ]
+        """Word scores s, signs, weights and log lengths of the documents of each block.
+
+        The sign of a label is −1 if the document has it, else 1. Unknown labels have weight 0.
+        """
         self._prior = prior
 
     def compute_loss(self, parameters: Floats) -> tuple[float, Floats]:
@@ -271,15 +280,15 @@ class _LabelLoss:
         the parameters.
         """
         shared, slopes, offsets = _split_parameters(parameters)
-        log_scale, exponent, prior_weight, offset, rivalry, level = shared
-        label_offsets = prior_weight * self._prior + offset + offsets
+        log_factor, exponent, prior_weight, common_offset, rivalry, level = shared
+        label_offsets = prior_weight * self._prior + common_offset + offsets
         shared_deviations = parameters[:_N_SHARED] - _SHARED_PRIOR_MEANS
         shared_gradient = shared_deviations.copy()
         slope_gradient = (slopes - 1) / SLOPE_STD**2
         offset_gradient = offsets / OFFSET_STD**2
         value = 0.0
         for scores, signs, weights, log_lengths in self._blocks:
-            scaled = _scale_scores(scores, log_lengths, log_scale, exponent)
+            scaled = _scale_scores(scores, log_lengths, log_factor, exponent)
             evidence = scaled * slopes
             z = evidence + label_offsets
             odds = np.exp(
@@ -288,42 +297,40 @@ class _LabelLoss:
             rival_odds = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
             rival_logs = np.log1p(rival_odds)
             signed_log_odds = signs * (z - rivalry * rival_logs)
+            # log(1 + exp(signed log odds)) without overflow
             small = np.exp(-np.abs(signed_log_odds))
             losses = np.maximum(signed_log_odds, 0.0) + np.log1p(small)
             value += float((weights * losses).sum())
-            # Derivatives of the loss by log odds, by rival odds, and by z.
-            slope = weights * signs * np.where(signed_log_odds > 0, 1.0, small) / (1.0 + small)
-            rival_slope = slope / (1.0 + rival_odds)
-            z_slope = slope - rivalry * odds * (
-                rival_slope.sum(axis=1, keepdims=True) - rival_slope
-            ) * (np.abs(z) < MAX_ABS_LOG)
-            evidence_slope = z_slope * evidence
+            # Derivatives of the loss by the log odds, by the odds of rivals, by z, by the evidence.
+            d_log_odds = weights * signs * np.where(signed_log_odds > 0, 1.0, small) / (1.0 + small)
+            d_rival = d_log_odds / (1.0 + rival_odds)
+            d_other_rivals = d_rival.sum(axis=1, keepdims=True) - d_rival
+            is_unclipped = np.abs(z) < MAX_ABS_LOG
+            d_z = d_log_odds - rivalry * odds * d_other_rivals * is_unclipped
+            d_evidence = d_z * evidence
             shared_gradient += (
-                evidence_slope.sum(),
-                (evidence_slope * log_lengths).sum(),
-                z_slope.sum(axis=0) @ self._prior,
-                z_slope.sum(),
-                -(slope * rival_logs).sum(),
-                -rivalry * (rival_slope * rival_odds).sum(),
+                d_evidence.sum(),
+                (d_evidence * log_lengths).sum(),
+                d_z.sum(axis=0) @ self._prior,
+                d_z.sum(),
+                -(d_log_odds * rival_logs).sum(),
+                -rivalry * (d_rival * rival_odds).sum(),
             )
-            slope_gradient += (z_slope * scaled).sum(axis=0)
-            offset_gradient += z_slope.sum(axis=0)
+            slope_gradient += (d_z * scaled).sum(axis=0)
+            offset_gradient += d_z.sum(axis=0)
         value += _compute_prior_loss(shared_deviations, slopes, offsets)
         return value, np.concatenate((shared_gradient, slope_gradient, offset_gradient))
 
     def compute_curvature(self, parameters: Floats) -> Floats:
-        """Return an approximate second derivative of the loss by each parameter, at least 1.
-
-        With steps in these units the optimizer converges in half as many steps.
-        """
+        """Return an approximate second derivative of the loss by each parameter, at least 1."""
         shared, slopes, offsets = _split_parameters(parameters)
-        log_scale, exponent, prior_weight, offset, rivalry, level = shared
-        label_offsets = prior_weight * self._prior + offset + offsets
+        log_factor, exponent, prior_weight, common_offset, rivalry, level = shared
+        label_offsets = prior_weight * self._prior + common_offset + offsets
         shared_curvature = np.zeros(_N_SHARED)
         slope_curvature = np.full(slopes.size, SLOPE_STD**-2)
         offset_curvature = np.full(slopes.size, OFFSET_STD**-2)
         for scores, _, weights, log_lengths in self._blocks:
-            scaled = _scale_scores(scores, log_lengths, log_scale, exponent)
+            scaled = _scale_scores(scores, log_lengths, log_factor, exponent)
             z = np.clip(scaled * slopes + label_offsets, -MAX_ABS_LOG, MAX_ABS_LOG)
             rival_logs = _sum_rivals(z, level)
             p = 1 / (1 + np.exp(rivalry * rival_logs - z))
@@ -344,9 +351,11 @@ class _LabelLoss:
         return np.maximum(curvature, 1.0)
 
 
-def _scale_scores(scores: Floats, log_lengths: Floats, log_scale: float, exponent: float) -> Floats:
-    """Return scale · n^exponent · s, shape (n_docs, n_labels)."""
-    log_factors = np.clip(log_scale + exponent * log_lengths, -MAX_ABS_LOG, MAX_ABS_LOG)
+def _scale_scores(
+    scores: Floats, log_lengths: Floats, log_factor: float, exponent: float
+) -> Floats:
+    """Return the scores times exp(log factor) · n^exponent, shape (n_docs, n_labels)."""
+    log_factors = np.clip(log_factor + exponent * log_lengths, -MAX_ABS_LOG, MAX_ABS_LOG)
     return np.exp(log_factors) * scores
 
 

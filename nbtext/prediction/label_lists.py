@@ -1,6 +1,6 @@
-"""Several labels in one value: a list in brackets, or a mark for each label.
+"""Parse several labels in one value of a corpus: a list in brackets, or a mark for each label.
 
-Lists are written as in JSON or Python. A mark is 1 if a document has the label, else 0.
+A list is written as in JSON or Python. A mark is 1 if a document has the label, else 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LIST = re.compile(r"""\s*(?:\{\s*["'][^"'{}]*["']\s*:\s*)?(\[.*\])\s*\}?\s*""", re.DOTALL)
+"""A list in brackets, which is the first group, or an object with one key and such a list."""
+
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+"""A text in single quotes, which is the first group, or in double quotes, the second group."""
 
 
 def is_label_list(label: str) -> bool:
@@ -24,10 +27,10 @@ def is_label_list(label: str) -> bool:
 
 
 def parse_label_list(label: str) -> list[str]:
-    """Return the items of a list in brackets.
+    """Return the labels in a list in brackets.
 
-    These are the texts in quotes, or if there are no quotes, the texts between commas. A label that
-    is not a list is its own only item.
+    The list is in JSON, or has texts in quotes, or texts without quotes between commas. Return a
+    label that is not a list unchanged, as the only one.
 
     >>> parse_label_list('["a", 1]'), parse_label_list("{'choices': ['a', 'b']}")
     (['a', '1'], ['a', 'b'])
@@ -41,7 +44,8 @@ def parse_label_list(label: str) -> list[str]:
     try:
         items = json.loads(text)
     except ValueError:  # Python's quotes, or no quotes
-        quoted = [first or second for first, second in _QUOTED.findall(text)]
+        # Of the two groups of a match, one is empty.
+        quoted = [single + double for single, double in _QUOTED.findall(text)]
         return quoted or text[1:-1].split(",")
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
 

@@ -1,7 +1,8 @@
 """Labels of documents, as texts and as indices.
 
-A document has one label, or in a multi-label corpus a set of labels. Sets are texts (`LabelSet`),
-columns of the statistics (`LabelSets`), or indices into a table of sets (`DocumentLabels`).
+A document has one label, or in a multi-label corpus a set of labels. There are three forms of sets:
+texts of one document (`LabelSet`), columns of the statistics for each document (`LabelSets`), and
+an index into a table of distinct sets for each document (`DocumentLabels`).
 
 A multi-label document is counted once for each of its labels, and once for the reserved label
 `ALL_DOCUMENTS_LABEL`.
@@ -26,19 +27,19 @@ ALL_DOCUMENTS_LABEL = ""
 """The reserved label of all documents in a multi-label corpus."""
 
 LABEL_MARK = "\x1f"
-"""Precedes each label of an encoded label set; a mark without a label is the empty set.
+"""Precedes each label of an encoded label set. The mark alone is the empty set.
 
 Labels do not contain it.
 """
 
 LIST_SEPARATOR = "list"
-"""Replaces a separator if labels are lists in brackets."""
+"""Value of a separator, such as ``--label-separator``, for labels that are lists in brackets."""
 
 REST_INDEX = -1
-"""Index of the documents without an explained label, as if they were the last class."""
+"""Index of the rest, the documents without an explained label, as if it were the last class."""
 
 REST_NAME = "the rest"
-"""Name of these documents."""
+"""Name of the documents with `REST_INDEX`."""
 
 LABEL_SEPARATOR = "|"
 """Separates the labels of a set in output."""
@@ -94,9 +95,10 @@ def decode_label(text: str) -> Label:
 
 
 def split_label(label: Label, separator: str | None) -> Label:
-    """Return the set of the labels between separators, or in a list in brackets.
+    """Return the set of labels of a text that contains several.
 
-    Return the label unchanged if the separator is None.
+    They are between separators, or for `LIST_SEPARATOR` in a list in brackets. Return a label
+    unchanged if it is a set already, or if the separator is None.
 
     >>> split_label("wheat; grain;", ";"), split_label('["wheat"]', LIST_SEPARATOR)
     (LabelSet(labels=('grain', 'wheat')), LabelSet(labels=('wheat',)))
@@ -139,7 +141,7 @@ def format_label_indices(indices: Iterable[int], classes: Names) -> str:
 
 
 def format_label_cell(label: Label) -> str:
-    """Return a label as the text of a cell; the empty set is a separator, not an empty cell.
+    """Return a label as the text of a cell. The empty set is a separator, not an empty cell.
 
     >>> format_label_cell(make_label_set([])), split_label("|", "|")
     ('|', LabelSet(labels=()))
@@ -167,17 +169,20 @@ def rename_encoded_label(text: str, old: str, new: str) -> str:
 
 
 def are_multi_label(classes: Names) -> bool:
-    """Return True if sorted classes are those of a multi-label corpus."""
+    """Return True if these are the classes of a multi-label corpus, sorted as text."""
     return classes[:1] == (ALL_DOCUMENTS_LABEL,)
 
 
 class LabelSets(NamedTuple):
-    """Columns of the labels of multi-label documents, without the column of all documents."""
+    """Label sets of documents, as columns of statistics other than the one of all documents."""
 
     sizes: Ints
     """Number of labels of each document, shape (n_docs,)."""
     columns: Ints
-    """Columns of the first document, then of the second, and so on; ascending in each."""
+    """Columns of the first document, then of the second, and so on, shape (Σ sizes,).
+
+    The columns of a document are ascending.
+    """
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[int]]) -> LabelSets:
@@ -211,9 +216,9 @@ class LabelSets(NamedTuple):
         return mask
 
     def iterate_ranks(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield documents and a column of each: their first columns, then the second ones, ….
+        """Yield the first columns of all documents, then their second columns, and so on.
 
-        Each pair has the documents with so many columns, and one column for each.
+        A pair is the rows of the documents that have so many columns, and a column for each row.
         """
         starts = compute_offsets(self.sizes)[:-1]
         for rank in range(int(self.sizes.max(initial=0))):
@@ -222,13 +227,17 @@ class LabelSets(NamedTuple):
 
 
 class LabelTable(NamedTuple):
-    """Numbered sets of labels. In a single-label corpus set k is {k}."""
+    """Distinct sets of labels, by index. In a single-label corpus set k is {k}."""
 
     sizes: Ints
     """Number of labels of each set, shape (n_sets,)."""
     members: Ints
-    """Label indices of the first set, then of the second, and so on; ascending in each."""
+    """Label indices of the first set, then of the second, and so on, shape (Σ sizes,).
+
+    The label indices of a set are ascending.
+    """
     n_labels: int
+    """Number of labels that sets can contain."""
 
     @classmethod
     def from_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> LabelTable:
@@ -246,8 +255,9 @@ class LabelTable(NamedTuple):
     def to_pairs(self, indices: AnyInts) -> tuple[Ints, Ints]:
         """Return a pair of row and label index for each label of each row.
 
-        ``indices`` are the sets of the rows, shape (n_rows,). A negative index has no labels.
+        ``indices`` are the sets of the rows, shape (n_rows,). The index −1 has no labels.
         """
+        # The last element has the index −1.
         sizes = np.append(self.sizes, 0)[indices]
         starts = compute_offsets(self.sizes)[indices]
         rows = np.repeat(np.arange(indices.size), sizes)
@@ -255,16 +265,19 @@ class LabelTable(NamedTuple):
 
 
 def mask_sort_key(labels: Sequence[int]) -> tuple[int, ...]:
-    """Return a key that sorts sets as the rows of their mask.
+    """Return a key that sorts sets of ascending label indices as the rows of their mask.
 
-    A row with 0 in the first column that differs precedes a row with 1; the empty set is first.
+    In the first column that differs, 0 is before 1. The empty set is first.
     """
     return tuple(-label for label in labels)
 
 
 @cache
 def single_label_table(n_classes: int) -> LabelTable:
-    """Return the table of a single-label corpus; always the same object."""
+    """Return the table of a single-label corpus. It is the same object for the same ``n_classes``.
+
+    `DocumentLabels.concatenate` is faster for labels with the same table.
+    """
     return LabelTable(np.ones(n_classes, np.int64), np.arange(n_classes), n_classes)
 
 
@@ -273,9 +286,10 @@ class DocumentLabels:
     """True or predicted labels of documents, as indices of sets in a table."""
 
     indices: AnyInts
-    """Shape (n_docs,); negative if labels are unknown, or no class was predicted.
+    """Index of the set of each document, shape (n_docs,).
 
-    In a single-label corpus these are the indices of the labels.
+    It is −1 if labels are unknown, or no class was predicted. In a single-label corpus it is the
+    index of the label.
     """
     table: LabelTable
 
@@ -291,7 +305,7 @@ class DocumentLabels:
 
     @classmethod
     def concatenate(cls, blocks: Sequence[DocumentLabels]) -> DocumentLabels:
-        """Return the labels of the documents of all blocks, in order; at least one block."""
+        """Return the labels of the documents of one or more blocks, in order."""
         table = blocks[0].table
         if all(block.table is table for block in blocks):
             return cls(np.concatenate([block.indices for block in blocks]), table)
@@ -302,16 +316,20 @@ class DocumentLabels:
                 set_indices.setdefault(labels, len(set_indices))
                 for labels in block.table.to_tuples()
             ]
-            arrays.append(np.array([*new_indices, -1], np.int64)[block.indices])
+            new_indices.append(-1)  # so that the index −1 stays −1
+            arrays.append(np.array(new_indices, np.int64)[block.indices])
         n_labels = max(block.table.n_labels for block in blocks)
         return cls(np.concatenate(arrays), LabelTable.from_sets(set_indices, n_labels))
 
     @classmethod
     def from_mask(cls, mask: Mask) -> DocumentLabels:
         """Return the labels of a mask, shape (n_docs, n_labels)."""
-        rows, indices = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True)
-        sets = np.unpackbits(rows, axis=1, count=mask.shape[1]).astype(np.bool_)
-        table = LabelTable(sets.sum(axis=1), np.nonzero(sets)[1], mask.shape[1])
+        n_labels = mask.shape[1]
+        packed_mask = np.packbits(mask, axis=1)  # shorter rows are sorted faster
+        packed_sets, indices = np.unique(packed_mask, axis=0, return_inverse=True)
+        sets = np.unpackbits(packed_sets, axis=1, count=n_labels).astype(np.bool_)
+        _, members = np.nonzero(sets)
+        table = LabelTable(sets.sum(axis=1), members, n_labels)
         return cls(indices.reshape(-1), table)
 
     def __getitem__(self, rows: Ints | Mask | slice) -> DocumentLabels:
@@ -323,26 +341,30 @@ class DocumentLabels:
         return self.table.to_pairs(self.indices)
 
     def to_names(self, classes: Names) -> list[tuple[str, ...]]:
-        """Return the names of the labels of each document, given all names."""
-        used = np.unique(self.indices[self.indices >= 0])
-        names: dict[int, tuple[str, ...]] = {-1: ()}
-        for index, labels in zip(used.tolist(), self.table.to_tuples(used), strict=True):
-            names[index] = tuple(classes[label] for label in labels)
-        return [names[index] for index in self.indices.tolist()]
+        """Return the names of the labels of each document, given the names of all labels."""
+        used_sets = np.unique(self.indices[self.indices >= 0])
+        set_names: dict[int, tuple[str, ...]] = {-1: ()}
+        for index, labels in zip(used_sets.tolist(), self.table.to_tuples(used_sets), strict=True):
+            set_names[index] = tuple(classes[label] for label in labels)
+        return [set_names[index] for index in self.indices.tolist()]
 
     def to_texts(self, classes: Names) -> list[str]:
-        """Return the labels of each document as text for people, given all names.
+        """Return the labels of each document as text for people, which is empty without labels.
 
-        The text of a document without labels is empty.
+        ``classes`` are the names of all labels.
         """
         return [LABEL_SEPARATOR.join(labels) for labels in self.to_names(classes)]
 
     def count_labels(self) -> Ints:
         """Return the number of labels of each document, shape (n_docs,)."""
+        # The last element has the index −1.
         return np.append(self.table.sizes, 0)[self.indices]
 
     def contains(self, documents: Ints, labels: Ints) -> Mask:
-        """Return True for each pair of document and label index that occurs here, shape (n,)."""
+        """Return True for each pair of document and label in which the document has the label.
+
+        ``documents`` and ``labels`` are indices, shape (n,). The result has the same shape.
+        """
         own_documents, own_labels = self.to_pairs()
         # The labels may come from a larger table.
         n_labels = max(self.table.n_labels, int(labels.max(initial=-1)) + 1)
@@ -358,16 +380,16 @@ class DocumentLabels:
 
 
 class LabelIndex:
-    """Numbers labels and sets of labels in the order of their first occurrence."""
+    """Gives indices to labels, and to sets of labels, in the order of their first occurrence."""
 
     def __init__(self, labels: Names, *, single: bool) -> None:
-        """Start with some labels. In a ``single``-label corpus set k is {k}."""
+        """Give the first indices to some labels; if ``single``, set k is {k} for each of them."""
         self._label_indices = {label: index for index, label in enumerate(labels)}
         self._set_indices: dict[tuple[int, ...], int] = {}
         if single:
             self._set_indices = {(index,): index for index in range(len(labels))}
         self._indices_by_label: dict[Label, int] = {}
-        """Indices of the sets of all labels that were looked up before."""
+        """Index of the set of each label that `index_labels` got before."""
         self._table = LabelTable.from_sets(self._set_indices, len(labels))
 
     @property
@@ -384,16 +406,15 @@ class LabelIndex:
 
     @property
     def table(self) -> LabelTable:
-        """All sets so far."""
-        if (
-            len(self._set_indices) > self._table.sizes.size
-            or len(self._label_indices) > self._table.n_labels
-        ):
+        """All sets that have an index now."""
+        has_new_sets = len(self._set_indices) > self._table.sizes.size
+        has_new_labels = len(self._label_indices) > self._table.n_labels
+        if has_new_sets or has_new_labels:
             self._table = LabelTable.from_sets(self._set_indices, len(self._label_indices))
         return self._table
 
     def index_labels(self, labels: Labels) -> DocumentLabels:
-        """Return the labels of documents as indices; number new labels and sets."""
+        """Return the labels of documents as indices, with the next indices for new ones."""
         indices = self._indices_by_label
         for label in dict.fromkeys(labels):
             if label not in indices:
@@ -402,14 +423,15 @@ class LabelIndex:
         return DocumentLabels(document_indices, self.table)
 
     def renumber(self, labels: DocumentLabels) -> DocumentLabels:
-        """Return labels with the indices that their sets have here; number new sets.
+        """Return labels of another table with the indices of this one, and next ones for new sets.
 
-        The labels themselves must have the same indices as here.
+        Each label has the same index in both tables.
         """
-        used = np.unique(labels.indices[labels.indices >= 0])
-        sets = labels.table.to_tuples(used)
+        used_sets = np.unique(labels.indices[labels.indices >= 0])
+        # The last element has the index −1, and keeps it.
         new_indices = np.full(labels.table.sizes.size + 1, -1, np.int32)
-        new_indices[used] = [
-            self._set_indices.setdefault(members, len(self._set_indices)) for members in sets
+        new_indices[used_sets] = [
+            self._set_indices.setdefault(members, len(self._set_indices))
+            for members in labels.table.to_tuples(used_sets)
         ]
         return DocumentLabels(new_indices[labels.indices], self.table)

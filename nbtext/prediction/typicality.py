@@ -1,14 +1,14 @@
-"""Comparison of documents with the training set: one document, or the means of many documents.
+"""Compare documents with the training set, to find unusual documents and drift.
 
-One document: its log-likelihood per token is compared with those of training documents of about the
-same length, because those of short documents vary more (`Typicality`).
+`Typicality` compares one document: its log-likelihood per token with the log-likelihoods of
+training documents of about the same length, because short documents vary more.
 
-Many documents: their profile has the mean and the standard deviation of a few metrics, and the
-number of predictions of each class (`Profile`). Distances of means are in standard deviations of
-training documents, so they do not grow with the number of documents. Welch's test decides whether
-they are significant (B. Welch, The generalization of "Student's" problem, 1947). Class proportions
-are compared by their total variation distance, and by a χ² test of homogeneity that pools rare
-classes (W. Cochran, Some methods for strengthening the common χ² tests, 1954).
+`Profile` compares many documents: the mean and the standard deviation of `DRIFT_METRICS`, and the
+number of predictions of each class. Distances of means are in standard deviations of training
+documents, so they do not grow with the number of documents. Welch's test decides whether they are
+significant (B. Welch, The generalization of "Student's" problem, 1947). Class proportions are
+compared by their total variation distance, and by a χ² test of homogeneity that pools rare classes
+(W. Cochran, Some methods for strengthening the common χ² tests, 1954).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Numbers
 
 N_LENGTH_BANDS = 12
-"""Number of length bands: 1 token, 2 to 3, 4 to 7, and so on; the last band has no upper end."""
+"""Number of length bands: 1 token, 2 to 3, 4 to 7, and so on. The last band has no upper end."""
 
 # fmt: off
 QUANTILE_LEVELS = np.array(
@@ -39,19 +39,22 @@ QUANTILE_LEVELS = np.array(
 """Proportions of training documents whose quantiles are stored."""
 
 MIN_BAND_DOCUMENTS = 50
-"""Documents that a band needs; a smaller band borrows the documents nearest in length."""
+"""Documents that a band needs. A smaller band has this many documents nearest to it in length."""
 
 UNKNOWN = "unknown"
+"""Proportion of unknown tokens."""
+
 LIKELIHOOD = "log_likelihood"
+"""Log-likelihood per token under the most probable class, in nats."""
+
 LENGTH = "length"
+"""log(1 + tokens)."""
+
 PREDICTIONS = "answers"
+"""Name of the class proportions next to the metrics."""
 
 DRIFT_METRICS = (UNKNOWN, LIKELIHOOD, LENGTH)
-"""Metrics of a document.
-
-`UNKNOWN` is the proportion of unknown tokens, `LIKELIHOOD` the log-likelihood per token under the
-best class, in nats, and `LENGTH` is log(1 + tokens).
-"""
+"""Names of the metrics of a document."""
 
 MIN_EXPECTED_COUNT = 5.0
 """Expected predictions of a class in the smaller set below which χ² pools the class with others."""
@@ -69,35 +72,39 @@ class Typicality:
 
     @classmethod
     def from_likelihoods(cls, per_token: Floats, tokens: Ints) -> Typicality | None:
-        """Return the quantiles of held-out documents, given log-likelihoods per token and tokens.
+        """Return the quantiles of held-out documents.
 
-        Return None if fewer than `MIN_BAND_DOCUMENTS` documents are possible. With maximum
-        likelihood most held-out documents are impossible.
+        ``per_token`` are log-likelihoods per token in nats, ``tokens`` the numbers of tokens, both
+        of shape (n_docs,). Return None if fewer than `MIN_BAND_DOCUMENTS` documents are possible.
+        With maximum likelihood most held-out documents are impossible.
         """
         is_usable = np.isfinite(per_token) & (tokens > 0)
-        per_token = per_token[is_usable]
-        tokens = tokens[is_usable]
-        if len(tokens) < MIN_BAND_DOCUMENTS:
+        likelihoods = per_token[is_usable]
+        lengths = tokens[is_usable]
+        if len(lengths) < MIN_BAND_DOCUMENTS:
             return None
-        rows = []
+        bands = _find_bands(lengths)
+        quantiles = []
         for band in range(N_LENGTH_BANDS):
-            selected = _find_bands(tokens) == band
-            if np.count_nonzero(selected) < MIN_BAND_DOCUMENTS:
-                distances = np.abs(np.log2(tokens) - (band + 0.5))
-                selected = np.argsort(distances, kind="stable")[:MIN_BAND_DOCUMENTS]
-            rows.append(np.quantile(per_token[selected], QUANTILE_LEVELS).round(9))
-        return cls(np.array(rows))
+            rows = np.flatnonzero(bands == band)
+            if rows.size < MIN_BAND_DOCUMENTS:
+                # The middle of a band is band + ½ on a logarithmic scale.
+                distances = np.abs(np.log2(lengths) - (band + 0.5))
+                rows = np.argsort(distances, kind="stable")[:MIN_BAND_DOCUMENTS]
+            quantiles.append(np.quantile(likelihoods[rows], QUANTILE_LEVELS).round(9))
+        return cls(np.array(quantiles))
 
     def compute_proportion_below(self, per_token: Floats, tokens: Ints) -> Floats:
-        """Return the proportion of training documents that are less likely, shape (n_docs,).
+        """Return the proportion of training documents in the same band that are less likely.
 
-        Likelihoods are per token, and training documents are of about the same length. Proportions
-        are interpolated between quantiles. A document without tokens has 1.
+        ``per_token`` and ``tokens`` are as in `from_likelihoods`. The result has the shape
+        (n_docs,), is interpolated between quantiles, and is 1 for a document without tokens.
         """
+        has_tokens = tokens > 0
         bands = _find_bands(np.maximum(tokens, 1))
         proportions = np.ones(len(tokens))
-        for band in np.flatnonzero(np.bincount(bands)).tolist():
-            in_band = (bands == band) & (tokens > 0)
+        for band in np.unique(bands).tolist():
+            in_band = (bands == band) & has_tokens
             proportions[in_band] = np.interp(
                 per_token[in_band], self.quantiles[band], QUANTILE_LEVELS
             )
@@ -105,8 +112,9 @@ class Typicality:
 
 
 def _find_bands(tokens: Ints) -> Ints:
-    """Return the length band of each document, shape (n_docs,)."""
-    return np.minimum(np.frexp(tokens)[1] - 1, N_LENGTH_BANDS - 1).astype(np.int64)
+    """Return ⌊log2 n⌋, the length band of each document of n tokens, shape (n_docs,)."""
+    _, exponents = np.frexp(tokens)  # n = m · 2^exponent with ½ ≤ m < 1
+    return np.minimum(exponents - 1, N_LENGTH_BANDS - 1).astype(np.int64)
 
 
 class MeanStd(NamedTuple):
@@ -120,10 +128,10 @@ class MeanStd(NamedTuple):
     @classmethod
     def from_values(cls, values: Floats) -> MeanStd:
         """Return the statistics of the finite values, with nine digits; zeros if there are none."""
-        values = values[np.isfinite(values)]
-        if not values.size:
+        finite = values[np.isfinite(values)]
+        if not finite.size:
             return cls(0, 0.0, 0.0)
-        return cls(values.size, float(f"{values.mean():.9g}"), float(f"{values.std():.9g}"))
+        return cls(finite.size, float(f"{finite.mean():.9g}"), float(f"{finite.std():.9g}"))
 
     @classmethod
     def pool(cls, groups: Sequence[MeanStd]) -> MeanStd:
@@ -143,13 +151,17 @@ class MeanStd(NamedTuple):
         return cls(documents, mean, math.sqrt(squares / documents))
 
     def standardize(self, training: MeanStd) -> MeanStd:
-        """Return the statistics of (x − μ) / σ, with μ and σ of training."""
+        """Return the statistics of (x − μ) / σ, with μ and σ of training.
+
+        If σ is 0, the mean is ±`MAX_DISTANCE`, or 0 for equal means.
+        """
         difference = self.mean - training.mean
-        if not training.std:
-            distance = math.copysign(MAX_DISTANCE, difference) if difference else 0.0
-            return MeanStd(self.documents, distance, 0.0)
-        mean = max(min(difference / training.std, MAX_DISTANCE), -MAX_DISTANCE)
-        return MeanStd(self.documents, mean, min(self.std / training.std, MAX_DISTANCE))
+        if training.std:
+            mean = max(min(difference / training.std, MAX_DISTANCE), -MAX_DISTANCE)
+            return MeanStd(self.documents, mean, min(self.std / training.std, MAX_DISTANCE))
+        if not difference:
+            return MeanStd(self.documents, 0.0, 0.0)
+        return MeanStd(self.documents, math.copysign(MAX_DISTANCE, difference), 0.0)
 
     def compute_distance(self, training: MeanStd) -> float | None:
         """Return the distance of the means, in standard deviations of training.
@@ -158,10 +170,7 @@ class MeanStd(NamedTuple):
         """
         if not self.documents or not training.documents:
             return None
-        difference = abs(self.mean - training.mean)
-        if training.std:
-            return min(difference / training.std, MAX_DISTANCE)
-        return MAX_DISTANCE if difference else 0.0
+        return abs(self.standardize(training).mean)
 
     def compute_p_value(self, training: MeanStd) -> float:
         """Return the p-value of the difference of the means.
@@ -197,13 +206,16 @@ class Profile:
         predictions: Ints,
         n_classes: int,
     ) -> Profile:
-        """Return the profile of documents; arrays have the shape (n_docs,).
+        """Return the profile of documents. All arrays have the shape (n_docs,).
 
-        ``unknown`` counts the unknown tokens among the tokens. ``per_token`` are log-likelihoods
-        per token; None if the model has none. ``predictions`` are class indices or negative.
+        ``unknown`` counts the unknown tokens among the ``tokens``. ``per_token`` are
+        log-likelihoods per token, or None if the model defines none. ``predictions`` are class
+        indices, negative if no class was predicted.
         """
         has_tokens = tokens > 0
-        likelihoods = np.empty(0) if per_token is None else per_token[has_tokens]
+        likelihoods = np.empty(0)
+        if per_token is not None:
+            likelihoods = per_token[has_tokens]
         metrics = {
             UNKNOWN: MeanStd.from_values(unknown[has_tokens] / tokens[has_tokens]),
             LIKELIHOOD: MeanStd.from_values(likelihoods),
@@ -225,27 +237,33 @@ def compute_total_variation(counts: Numbers, training: Numbers) -> float | None:
 def compute_chi2_p_value(counts: Numbers, training: Numbers) -> float:
     """Return the p-value of Pearson's χ² test that two arrays of counts have equal proportions.
 
-    The 2 × K table has one column for all rare classes.
+    Both have the shape (n_classes,). The 2 × K table has one column for all rare classes. Return 1
+    if only one column is left, or an array is all zeros.
     """
     table = _pool_rare_columns(np.stack((counts, training)))
-    if table.shape[1] < 2 or not table.any(axis=1).all():
+    n_columns = table.shape[1]
+    has_empty_row = not table.any(axis=1).all()
+    if n_columns < 2 or has_empty_row:
         return 1.0
     from scipy.special import chdtrc
 
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
+    chi2 = ((table - expected) ** 2 / expected).sum()
+    return float(chdtrc(n_columns - 1, chi2))
 
 
 def _pool_rare_columns(table: Numbers) -> Numbers:
-    """Return the table with its columns below `MIN_EXPECTED_COUNT` added up to one column.
+    """Return a table of two rows with its rare columns added up to one column.
 
-    If that column is still below it, the next larger column is added too.
+    A column is rare if its expected count in the row of smaller sum is below `MIN_EXPECTED_COUNT`.
+    If this also holds for the sum of all rare columns, the next larger column is added too.
     """
-    table = table[:, np.argsort(table.sum(axis=0), kind="stable")]
-    expected = table.sum(axis=0) * (table.sum(axis=1).min() / max(table.sum(), 1))
+    by_size = table[:, np.argsort(table.sum(axis=0), kind="stable")]
+    smaller_proportion = table.sum(axis=1).min() / max(table.sum(), 1)
+    expected = by_size.sum(axis=0) * smaller_proportion
     n_rare = int(np.count_nonzero(expected < MIN_EXPECTED_COUNT))
-    if n_rare and expected[:n_rare].sum() < MIN_EXPECTED_COUNT:
-        n_rare += 1
     if not n_rare:
-        return table
-    return np.column_stack((table[:, :n_rare].sum(axis=1), table[:, n_rare:]))
+        return by_size
+    if expected[:n_rare].sum() < MIN_EXPECTED_COUNT:
+        n_rare += 1
+    return np.column_stack((by_size[:, :n_rare].sum(axis=1), by_size[:, n_rare:]))
