@@ -2,12 +2,13 @@
 
 The proportion of a label is the mean of its calibrated probability, after two corrections.
 
-1. Held-out documents move the log odds of the label by an offset: one Newton step, because
-   calibration has an offset for each label too.
-2. If the mean differs significantly from that of held-out documents, the proportion has changed by
-   more. If the text of documents with and without the label is distributed as in training, the
-   mean moves only by Var(p)/(Var(p) + E[p(1 − p)]) of the change (A. Bella et al., Quantification
-   via probability estimators, 2010, for calibrated probabilities).
+1. An offset is added to the log odds of the label, so that they fit the held-out documents. It is
+   one Newton step, because calibration has fitted an offset of each label already.
+2. The mean probability moves by less than the proportion: if the text of documents with and without
+   the label is distributed as in training, it moves only by Var(p)/(Var(p) + E[p(1 − p)]) of the
+   change (A. Bella et al., Quantification via probability estimators, 2010, for calibrated
+   probabilities). If the mean differs significantly from the mean of held-out documents, the rest
+   of the change is added.
 
 Intervals are for the proportions among these very documents. Each draw moves the offset, the
 significant part of the change, and the mean, and draws which documents have the label.
@@ -39,14 +40,14 @@ OFFSET_MISFIT_STD = 0.3
 SIGNIFICANT_SQUARED_DEVIATION = 10.0
 """Square of the change of the mean, in standard errors, above which it is significant.
 
-Only the part above counts.
+The significant part of a change is the proportion 1 − limit / square.
 """
 
 MAX_CHANGE_FACTOR = 1.0
-"""Limit of the additional change, in changes of the mean, because the quotient is noisy."""
+"""Limit of the additional change divided by the change of the mean, because it is noisy."""
 
 MAX_DRAWN_CHANGE_FACTOR = 3.0
-"""The same limit in draws."""
+"""Limit like `MAX_CHANGE_FACTOR`, in draws."""
 
 CHANGE_STD = 1.5
 """Standard deviation of the significant part of a change in draws."""
@@ -55,8 +56,10 @@ N_DRAWS = 200
 """Number of draws for an interval."""
 
 MAX_ABS_LOG_ODDS = 40.0
+"""Upper bound of |log odds| of a label, in nats."""
 
 MIN_DIVISOR = 1e-30
+"""Replaces a divisor of 0, where the dividend is 0 too."""
 
 
 def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosteriors) -> Floats:
@@ -82,10 +85,11 @@ def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosterior
     variance = weights @ (p - held_out_mean) ** 2 / total_weight
     change = mean - held_out_mean
     std_error = np.sqrt(variance * (1 / len(log_odds) + 1 / total_weight))
-    significant_part = np.maximum(
-        1 - SIGNIFICANT_SQUARED_DEVIATION * std_error**2 / np.maximum(change**2, MIN_DIVISOR), 0
-    )
-    hidden_factor = weights @ (p * (1 - p)) / total_weight / np.maximum(variance, MIN_DIVISOR)
+    squared_change = np.maximum(change**2, MIN_DIVISOR)
+    insignificant_part = SIGNIFICANT_SQUARED_DEVIATION * std_error**2 / squared_change
+    significant_part = np.maximum(1 - insignificant_part, 0)
+    unexplained_variance = weights @ (p * (1 - p)) / total_weight
+    hidden_factor = unexplained_variance / np.maximum(variance, MIN_DIVISOR)
     additional_change = significant_part * change * np.minimum(hidden_factor, MAX_CHANGE_FACTOR)
 
     random = np.random.default_rng(0)
@@ -109,21 +113,22 @@ def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosterior
 
 
 class LabelOdds(NamedTuple):
-    """Estimator of label proportions that held-out documents correct."""
+    """Estimator of label proportions that held-out documents correct.
+
+    It has the same methods as `nbtext.guarantees.class_proportions.ClassLikelihoods`.
+    """
 
     held_out: HeldOutPosteriors
 
     @classmethod
     def from_prior(cls, prior: Floats) -> LabelOdds:
         """Return an estimator without held-out documents; ``prior`` has the shape (n_labels,)."""
-        no_documents = np.empty((0, prior.size))
-        return cls(
-            HeldOutPosteriors(
-                LabelPosterior(no_documents),
-                DocumentLabels.from_sets([], prior.size),
-                no_documents[:, 0],
-            )
+        held_out = HeldOutPosteriors(
+            posterior=LabelPosterior(np.empty((0, prior.size))),
+            truth=DocumentLabels.from_sets([], prior.size),
+            weights=np.empty(0),
         )
+        return cls(held_out)
 
     @classmethod
     def fit(cls, held_out: HeldOutPosteriors) -> LabelOdds:

@@ -1,11 +1,12 @@
 """Sets of classes that contain the true class with a guaranteed probability: conformal prediction.
 
-A set has the classes with p(C_k | d) ≥ t. The threshold t is the ⌊(n + 1)(1 − coverage)⌋-th
-smallest true-class probability among n held-out documents. If a new document is exchangeable with
-them, its set contains the true class with at least this probability.
+The set of a document has the classes with p(C_k | d) ≥ t. The threshold t is the
+⌊(n + 1)(1 − coverage)⌋-th smallest probability of the true class among n held-out documents. If a
+new document is exchangeable with these documents, its set contains the true class with a
+probability of at least ``coverage``.
 
-For multi-label models, a set contains on average at least this proportion of the labels of its
-document: each label of a document of m labels counts 1/m (conformal risk control).
+For multi-label models, a set contains on average at least the proportion ``coverage`` of the labels
+of its document: each label of a document of m labels counts 1/m (conformal risk control).
 
 Sources: V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in a random world (2005);
 A. Angelopoulos, S. Bates, A gentle introduction to conformal prediction (2021), and with others,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Mask, Names
 
 ROUNDING_TOLERANCE = 1e-9
-"""Tolerance for rounding errors of a whole number."""
+"""Tolerance for rounding errors of (n + 1)(1 − coverage), which may be a whole number."""
 
 
 class SetRule(NamedTuple):
@@ -44,7 +45,7 @@ class SetRule(NamedTuple):
     coverage: float
     """Guaranteed proportion of sets with the true class, or of true labels in their sets."""
     min_log_posteriors: tuple[float, ...]
-    """The lowest log p(C_k | d) in a set, for each class, in nats; −inf for unconditional ones."""
+    """The lowest log p(C_k | d) in a set, for each class, in nats; −inf if unconditional."""
     by_class: bool = False
     """True if the guarantee is for the documents of each class, not for all documents together."""
     unconditional_classes: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ class SetRule(NamedTuple):
 
 
 def count_needed_held_out(coverage: float) -> int:
-    """Return the minimum number of held-out documents for a threshold.
+    """Return the minimum number n of held-out documents: (n + 1)(1 − coverage) must be at least 1.
 
     >>> count_needed_held_out(0.95)
     19
@@ -69,23 +70,23 @@ def fit_set_rule(
 ) -> SetRule:
     """Return the rule whose sets have a coverage.
 
-    Raise `UsageError` if there are too few held-out documents; with ``by_class`` classes with too
-    few documents are unconditional.
+    Raise `UsageError` if there are too few held-out documents. With ``by_class``, classes with too
+    few documents are unconditional instead.
     """
     documents, labels = posteriors.truth.to_pairs()
     true_log_p = posteriors.log_posterior[documents, labels]
     weights = posteriors.weights[documents]
     if by_class:
         thresholds = []
-        for k in range(len(classes)):
-            is_class = labels == k
-            thresholds.append(_find_threshold(true_log_p[is_class], weights[is_class], coverage))
-        unconditional = tuple(
-            label for label, threshold in zip(classes, thresholds, strict=True) if threshold == -inf
-        )
-        return SetRule(coverage, tuple(thresholds), by_class, unconditional)
+        unconditional = []
+        for index, label in enumerate(classes):
+            is_class = labels == index
+            threshold = _find_threshold(true_log_p[is_class], weights[is_class], coverage)
+            thresholds.append(threshold)
+            if threshold == -inf:
+                unconditional.append(label)
+        return SetRule(coverage, tuple(thresholds), by_class, tuple(unconditional))
     n_labels = np.bincount(documents)
-    threshold = _find_threshold(true_log_p, weights / n_labels[documents], coverage)
     n_needed = count_needed_held_out(coverage)
     n_documents = int(np.count_nonzero(n_labels))
     if n_documents < n_needed:
@@ -95,13 +96,15 @@ def fit_set_rule(
             f"and {format_quantity(n_documents, 'document')} of training {verb} left out",
             hint="train on more documents",
         )
+    threshold = _find_threshold(true_log_p, weights / n_labels[documents], coverage)
     return SetRule(coverage, tuple(threshold for _ in classes))
 
 
 def _find_threshold(true_log_p: Floats, weights: Floats, coverage: float) -> float:
-    """Return the largest value up to which documents weigh at most (n + 1)(1 − coverage).
+    """Return the largest log p up to which documents weigh at most (n + 1)(1 − coverage).
 
-    n is the total weight. The result is −inf if there is no such value.
+    ``true_log_p`` and ``weights`` have the shape (n_pairs,). n is the sum of the weights. The
+    result is −inf if there is no such log p.
     """
     if not true_log_p.size:
         return -inf
@@ -111,7 +114,8 @@ def _find_threshold(true_log_p: Floats, weights: Floats, coverage: float) -> flo
     n_below = int(np.searchsorted(cumulative, max_weight, side="right"))
     if not n_below:
         return -inf
-    return float(true_log_p[order[n_below - 1]])
+    last_below = order[n_below - 1]
+    return float(true_log_p[last_below])
 
 
 class SetGroup(NamedTuple):
@@ -128,7 +132,7 @@ class SetGroup(NamedTuple):
 
 
 class SetsResult(NamedTuple):
-    """Coverage and size of sets on test documents."""
+    """Coverage and size of the sets of test documents."""
 
     promised: float
     """The guaranteed coverage."""
@@ -141,6 +145,7 @@ class SetsResult(NamedTuple):
     size: float
     """Mean number of classes in a set."""
     size_interval: Interval
+    """95 % interval of the mean size."""
     empty: int
     """Number of sets without a class."""
     full: int
@@ -152,7 +157,7 @@ class SetsResult(NamedTuple):
 
 
 class _SetCounts(NamedTuple):
-    """Sets of some documents; pairs are documents and their true labels."""
+    """Sets of a block of documents. A pair is a document and one of its true labels."""
 
     sizes: Ints
     """Size of the set of each document, shape (n_docs,)."""
@@ -170,31 +175,32 @@ class SetTally:
 
     rule: SetRule
     classes: Names
-    _parts: list[_SetCounts] = field(default_factory=list)
+    _blocks: list[_SetCounts] = field(default_factory=list)
 
     def add(self, log_posterior: Floats, labels: Labels) -> None:
-        """Count documents by log p(C_k | d), shape (n_docs, n_classes), and their true labels.
+        """Count the sets of documents, given log p(C_k | d) and the true labels.
 
-        An unknown label is in no set.
+        ``log_posterior`` has the shape (n_docs, n_classes). An unknown label is in no set.
         """
         class_indices = {label: index for index, label in enumerate(self.classes)}
-        truth = LabelSets.from_rows(
-            [[class_indices.get(name, -1) for name in list_labels(label)] for label in labels]
-        )
+        label_indices = [
+            [class_indices.get(name, -1) for name in list_labels(label)] for label in labels
+        ]
+        truth = LabelSets.from_rows(label_indices)
         mask = self.rule.predict_mask(log_posterior)
         documents = np.repeat(np.arange(len(labels)), truth.sizes)
         is_covered = mask[documents, truth.columns] & (truth.columns >= 0)
-        self._parts.append(_SetCounts(mask.sum(axis=1), truth.sizes, truth.columns, is_covered))
+        self._blocks.append(_SetCounts(mask.sum(axis=1), truth.sizes, truth.columns, is_covered))
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield scored documents after counting them."""
+        """Yield each block of scored documents after its sets are counted."""
         for block in blocks:
             self.add(block.log_posterior, block.labels)
             yield block
 
     def result(self) -> SetsResult:
-        """Return the metrics of all documents; there must be at least one."""
-        counts = _SetCounts(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
+        """Return the metrics of all documents, of which there must be at least one."""
+        counts = _SetCounts(*map(np.concatenate, zip(*self._blocks, strict=True)))
         sizes = counts.sizes
         documents = np.repeat(np.arange(sizes.size), counts.n_labels)
         has_label = counts.n_labels > 0
@@ -232,14 +238,19 @@ class SetTally:
 
 
 def _summarize(sizes: Ints, is_covered: Mask | Floats) -> SetGroup:
-    """Return the coverage and the size of sets, given 1 or a proportion for each covered truth."""
+    """Return the coverage and the mean size of n sets.
+
+    ``sizes`` and ``is_covered`` have the shape (n,). ``is_covered`` may also be the proportion of
+    the true labels of a document that are in its set.
+    """
+    n = is_covered.size
     n_covered = float(is_covered.sum())
-    n = max(is_covered.size, 1)
+    divisor = max(n, 1)
     return SetGroup(
-        n=is_covered.size,
-        coverage=n_covered / n,
-        interval=wilson_interval(n_covered, is_covered.size),
-        size=float(sizes.sum() / n),
+        n=n,
+        coverage=n_covered / divisor,
+        interval=wilson_interval(n_covered, n),
+        size=float(sizes.sum() / divisor),
     )
 
 

@@ -1,8 +1,8 @@
-"""Posteriors: log probabilities of the labels of documents, and all that depends only on them.
+"""Posteriors: log probabilities of the labels of documents, with their log odds and losses.
 
 There are two kinds. A document has one of several exclusive classes (`ClassPosterior`), or any
-number of labels (`LabelPosterior`). All differences between them are in this file, so code that
-needs log odds, losses or predicted labels works for both.
+number of labels (`LabelPosterior`). All differences between the two are in this file, so other code
+works for both.
 
 Source: Gambosi's notes, "Probabilistic classification". Log-sum-exp keeps every step finite.
 """
@@ -22,7 +22,12 @@ from nbtext.prediction.labels import (
     LabelIndex,
     single_label_table,
 )
-from nbtext.prediction.rule import NO_PREDICTION, compute_cost_thresholds, parse_costs
+from nbtext.prediction.rule import (
+    MAX_FLOAT,
+    NO_PREDICTION,
+    compute_cost_thresholds,
+    parse_costs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,22 +38,20 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 
 MIN_LABEL_LOSS_NATS = 1e-15
-"""Lower bound of −log p of a label, so that its absence keeps a probability above 0."""
-
-MAX_FLOAT = float(np.finfo(np.float64).max)
+"""Lower bound of −log p of a label, so that 1 − p, the probability of its absence, is above 0."""
 
 MAX_CLASSES_SUMMED_AT_ONCE = 1 << 14
-"""Classes in a block of a sum: blocks of a few documents fit into the processor's cache."""
+"""Classes in a block of a sum, so that blocks of a few documents fit into the processor's cache."""
 
 
 def normalize_log_joint(joint_log_likelihood: Floats, out: Floats | None = None) -> Floats:
     """Return log p(C_k | d) from log p(d, C_k), in nats: the log softmax, by log-sum-exp.
 
     Both have the shape (n_docs, n_classes). A row in which every class is impossible (−inf) becomes
-    nan. The result is written to ``out``, which may be the first argument.
+    nan. The result is written to ``out``, which may be the first argument: for many classes, to
+    allocate an array takes longer than to fill it.
     """
-    # For many classes, to allocate an array takes longer than to fill it. Importing scipy's
-    # log_softmax takes longer than importing numpy.
+    # To import scipy's log_softmax takes longer than to import numpy.
     with np.errstate(invalid="ignore"):
         posterior: Floats = np.subtract(
             joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out
@@ -80,10 +83,11 @@ class AlternativeLabels(NamedTuple):
     """The most probable labels of each document other than the true ones, shape (n_docs,)."""
 
     labels: DocumentLabels
+    """Of multi-label documents, all labels: the true ones with one label added or removed."""
     log_probability: Floats
-    """log p of the label that differs from the truth, in nats."""
+    """log p of the alternative class, or of adding or removing the label, in nats."""
     log_odds: Floats
-    """This log p less log p of the truth, in nats."""
+    """``log_probability`` minus log p of the true class, or of leaving the label, in nats."""
 
 
 class ClassSets(Protocol):
@@ -109,7 +113,7 @@ class Posterior:
     separator: ClassVar[str | None]
     """Separates the labels of a document in output; None if a document has one label."""
     min_labels: ClassVar[int]
-    """Number of labels from which a model can compare labels."""
+    """Fewest labels of a model that can compare labels."""
     needs_calibration: ClassVar[bool]
     """True if predicted labels depend on the probabilities, not only on their order."""
 
@@ -193,9 +197,9 @@ class Posterior:
         raise NotImplementedError
 
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
-        """Return the number of labels that precede a true one, shape (n_docs,).
+        """Return the number of labels that precede a true label, shape (n_docs,).
 
-        These are more probable, or as probable with a lower index.
+        A label precedes another if it is more probable, or as probable with a lower index.
         """
         raise NotImplementedError
 
@@ -236,18 +240,18 @@ class ClassPosterior(Posterior):
     def compute_log_complement(self) -> Floats:
         """Return log(1 − p).
 
-        For the most probable class it comes from the sum of the others, because p may round to 1.
+        For the most probable class it is the log of the sum of all other p, because p may round
+        to 1.
         """
         rows = np.arange(len(self))
         best = self.log_p.argmax(axis=1)
         other_log_p = self.log_p.copy()
         other_log_p[rows, best] = -np.inf
         highest = np.maximum(other_log_p.max(axis=1), -MAX_FLOAT)
+        ratios_to_highest = np.exp(other_log_p - highest[:, np.newaxis])
         with np.errstate(divide="ignore"):
             complement: Floats = np.log(-np.expm1(other_log_p))
-            complement[rows, best] = highest + np.log(
-                np.exp(other_log_p - highest[:, np.newaxis]).sum(axis=1)
-            )
+            complement[rows, best] = highest + np.log(ratios_to_highest.sum(axis=1))
         return complement
 
     @staticmethod
@@ -286,17 +290,18 @@ class ClassPosterior(Posterior):
         return np.maximum(scores, 0)  # rounding may leave −1e-16
 
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
-        """Count classes that are more probable than the true one, or as probable and earlier.
+        """Return the number of classes that precede the true class.
 
-        The count is n_classes if the true class is unknown.
+        It is n_classes if the true class is unknown.
         """
         n_classes = self.log_p.shape[1]
         indices = truth.indices
         true_log_p = self._get_true_log_p(indices)[:, np.newaxis]
         # Bytes are added faster than truth values are counted.
         n_more_probable = (self.log_p > true_log_p).view(np.int8).sum(axis=1, dtype=np.int32)
-        rows, equals = np.divmod(np.flatnonzero(self.log_p == true_log_p), n_classes)
-        n_earlier = np.bincount(rows[equals < indices[rows]], minlength=indices.size)
+        rows, equal_classes = np.divmod(np.flatnonzero(self.log_p == true_log_p), n_classes)
+        is_earlier = equal_classes < indices[rows]
+        n_earlier = np.bincount(rows[is_earlier], minlength=indices.size)
         return np.where(indices < n_classes, n_more_probable + n_earlier, n_classes)
 
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
@@ -325,16 +330,18 @@ class ClassPosterior(Posterior):
 
     @staticmethod
     def to_json_labels(labels: tuple[str, ...]) -> str | None:
-        """Return the class of a document, or None."""
-        return labels[0] if labels else None
+        """Return the class of a document, or None without a class."""
+        if labels:
+            return labels[0]
+        return None
 
 
 def compute_prior_log_loss(prior: Floats, support: Floats) -> float:
     """Return −Σ_k n_k log π_k / n in nats, the log loss of the prior π.
 
-    ``prior`` has the shape (n_classes,). ``support`` are the evaluated documents n_k, shape
-    (n_labels,), with unknown labels at the end. The loss is inf if a class of these documents has
-    π_k = 0 or is unknown.
+    ``prior`` has the shape (n_classes,). ``support`` are the numbers n_k of evaluated documents of
+    each label, shape (n_labels,), where labels that the model does not know come last. The loss is
+    inf if a class of these documents has π_k = 0 or is unknown.
     """
     padded = np.zeros_like(support)
     padded[: prior.size] = prior
@@ -375,17 +382,20 @@ class LabelPosterior(Posterior):
     def select_set_predictor(
         rule: DecisionRule, guaranteed_sets: ClassSets | None
     ) -> ClassSets | None:
-        """Return the predictor of sets with guaranteed coverage, or else the decision rule."""
-        return rule if guaranteed_sets is None else guaranteed_sets
+        """Return the predictor of sets with guaranteed coverage, or if it is None, the rule."""
+        if guaranteed_sets is None:
+            return rule
+        return guaranteed_sets
 
     def predict(self, rule: DecisionRule) -> DocumentLabels:
         """Return the predicted label set of each document, which may be empty."""
         return DocumentLabels.from_mask(rule.predict_mask(self.log_p))
 
     def _pad_unknown(self, truth: DocumentLabels) -> tuple[Floats, Mask]:
-        """Return log p and a mask of the true labels, both of shape (n_docs, n_labels).
+        """Return log p and a mask of the true labels, both with columns for unknown labels.
 
-        Unknown labels are the last columns; their log p is −inf.
+        The shape is (n_docs, n_labels). The labels that the model does not know have the last
+        columns and log p −inf.
         """
         is_true = truth.to_mask(max(self.log_p.shape[1], truth.table.n_labels))
         n_unknown = is_true.shape[1] - self.log_p.shape[1]
@@ -410,7 +420,7 @@ class LabelPosterior(Posterior):
         return np.where(is_true, 0, 1)
 
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
-        """Return the true labels, but with the least certain label added or removed."""
+        """Return the true labels of each document, with the least certain one added or removed."""
         rows = np.arange(len(self))
         mask = truth.to_mask(self.log_p.shape[1])
         with np.errstate(invalid="ignore"):

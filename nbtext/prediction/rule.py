@@ -1,8 +1,8 @@
 """Decision rules: from posteriors to predicted labels.
 
-A rule minimizes expected costs, applies thresholds, or maximizes the expected F1. The costs λ come
-from a TOML file. It has one table for each true class, with the cost of each prediction and of
-predicting no class:
+A rule minimizes expected costs, or for multi-label models maximizes the expected F1, and applies
+thresholds. The costs λ come from a TOML file. It has one table for each true class, with the cost
+of each prediction, and of abstaining, which is to predict no class:
 
     [spam]
     ham = 1
@@ -12,8 +12,8 @@ predicting no class:
     spam = 10
     abstain = 0.2
 
-By default a correct prediction costs 0, a wrong one costs 1, and a class is always predicted unless
-a table sets ``abstain``. If a class is called ``abstain``, the name means this class, and a class
+By default a correct prediction costs 0 and a wrong one costs 1. Without ``abstain`` in any table, a
+class is always predicted. If a class is called ``abstain``, the name means this class, and a class
 is always predicted.
 
 Source: V. Honavar's notes (Penn State), for minimum risk and likelihood ratios.
@@ -48,6 +48,24 @@ NO_PREDICTION = -1
 IMPRECISE = -2
 """Replaces a class index if predictions with such a probability are wrong too often."""
 
+MAX_TAIL_EXPONENT = 13.0
+"""x of the bound exp(−3x) of the probability of more true labels than are integrated exactly.
+
+It is less than rounding errors.
+"""
+
+F1_ROUNDING = 1e-12
+"""Tolerance for rounding errors of an expected F1."""
+
+POOLED_THRESHOLD_DOCUMENTS = 0.3
+"""Weight of the threshold of all labels together, in documents with the label.
+
+Macro F1 is about the same for 0.1 to 1.
+"""
+
+MIN_THRESHOLD = 1e-300
+"""Lower bound of the threshold of a label, so that its logarithm is finite."""
+
 
 class Costs(NamedTuple):
     """Costs of predictions and of abstaining, by true class."""
@@ -63,20 +81,26 @@ def _make_zero_one_costs(n_classes: int) -> Costs:
     return Costs(1.0 - np.eye(n_classes), np.full(n_classes, np.inf))
 
 
+def _is_number(value: object) -> bool:
+    """Return True for a number of a TOML file. A truth value is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def parse_costs(tables: Mapping[str, object], classes: Names) -> Costs:
     """Return the costs from one table for each true class.
 
-    If one class has a cost of abstaining, the default of the other classes is 1. Abstaining is not
-    possible if a class is called `ABSTAIN`.
+    If at least one class has a cost of abstaining, the default of all classes is 1. Abstaining is
+    not possible if a class is called `ABSTAIN`.
 
     Raise `UsageError` for an unknown class and for a cost that is not a finite number.
     """
     class_indices = {label: index for index, label in enumerate(classes)}
     costs = _make_zero_one_costs(len(classes))
     hint = f"the classes are {', '.join(classes[:20])}"
-    if ABSTAIN not in class_indices and any(
+    mentions_abstain = any(
         isinstance(table, dict) and ABSTAIN in table for table in tables.values()
-    ):
+    )
+    if mentions_abstain and ABSTAIN not in class_indices:
         costs.abstention_costs[:] = 1.0
     for truth, table in tables.items():
         if truth not in class_indices or not isinstance(table, dict):
@@ -88,11 +112,8 @@ def parse_costs(tables: Mapping[str, object], classes: Names) -> Costs:
                 raise UsageError(
                     f"the costs of {truth!r} name {prediction!r}, which is not a class", hint=hint
                 )
-            if (
-                not isinstance(cost, (int, float))
-                or isinstance(cost, bool)
-                or not abs(cost) <= MAX_FLOAT
-            ):
+            is_finite_number = _is_number(cost) and abs(cost) <= MAX_FLOAT
+            if not is_finite_number:
                 raise UsageError(f"the cost of {prediction!r} for {truth!r} is not a finite number")
             if prediction in class_indices:
                 costs.prediction_costs[class_indices[truth], class_indices[prediction]] = cost
@@ -102,12 +123,12 @@ def parse_costs(tables: Mapping[str, object], classes: Names) -> Costs:
 
 
 def compute_cost_thresholds(tables: Mapping[str, object], labels: Names) -> tuple[float, ...]:
-    """Return the probability above which predicting each label costs less than not predicting it.
+    """Return the probability of each label above which a multi-label model predicts it.
 
-    This is for multi-label models. The table of a label has the costs ``missed`` and ``false``,
-    which are 1 by default. Predicting the label costs less if p · missed > (1 − p) · false.
+    The table of a label has the costs ``missed`` and ``false``, which are 1 by default. To predict
+    the label costs less than not to predict it if p · missed > (1 − p) · false.
 
-    Raise `UsageError` for other tables.
+    Raise `UsageError` for an unknown label, another key, and a cost that is not a number above 0.
 
     >>> compute_cost_thresholds({"urgent": {"missed": 9}}, ["bill", "urgent"])
     (0.5, 0.1)
@@ -119,10 +140,12 @@ def compute_cost_thresholds(tables: Mapping[str, object], labels: Names) -> tupl
                 f"the costs have a table for {label!r}, which is not a label",
                 hint=f"the labels are {', '.join(labels[:20])}",
             )
-        if not (isinstance(table, dict) and table.keys() <= costs[label].keys()) or not all(
-            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < MAX_COST
-            for cost in table.values()
-        ):
+        is_valid = (
+            isinstance(table, dict)
+            and table.keys() <= costs[label].keys()
+            and all(_is_number(cost) and 0 < cost < MAX_COST for cost in table.values())
+        )
+        if not is_valid:
             raise UsageError(
                 f"the costs of {label!r} must be `missed`, `false` or both, with numbers above 0",
                 hint="for example missed = 9",
@@ -185,7 +208,7 @@ def compute_likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:
 
 
 class PredictionThreshold(NamedTuple):
-    """The condition under which minimum risk predicts the first of two classes."""
+    """The threshold above which minimum risk predicts the first of two classes."""
 
     answer: str
     """The first class."""
@@ -194,18 +217,19 @@ class PredictionThreshold(NamedTuple):
     likelihood_ratio: float
     """The threshold of p(d | answer) / p(d | against)."""
     probability: float
-    """The same threshold, of p(answer | d)."""
+    """The equivalent threshold of p(answer | d)."""
 
 
 def compute_prediction_threshold(
     costs: Costs, prior: Floats, classes: Names
 ) -> PredictionThreshold | None:
-    """Return the threshold that decides between two classes, or None if no single one does.
+    """Return the threshold that decides between two classes, or None if no threshold does.
 
-    The result is None for more than two classes, if abstaining is allowed, if a wrong prediction
-    does not cost more than a correct one, and if a class has a prior of 0.
+    It is None for more than two classes, if abstaining is allowed, if a class has a prior of 0, and
+    if a wrong prediction does not cost more than a correct one.
     """
-    if len(classes) != 2 or np.isfinite(costs.abstention_costs).any() or not (prior > 0).all():
+    may_abstain = np.isfinite(costs.abstention_costs).any()
+    if len(classes) != 2 or may_abstain or not (prior > 0).all():
         return None
     cost = costs.prediction_costs
     first_mistake_cost = float(cost[0, 1] - cost[0, 0])
@@ -213,10 +237,10 @@ def compute_prediction_threshold(
     if not min(first_mistake_cost, second_mistake_cost) > 0:
         return None
     return PredictionThreshold(
-        classes[0],
-        classes[1],
-        compute_likelihood_ratio_threshold(costs, prior),
-        second_mistake_cost / (first_mistake_cost + second_mistake_cost),
+        answer=classes[0],
+        against=classes[1],
+        likelihood_ratio=compute_likelihood_ratio_threshold(costs, prior),
+        probability=second_mistake_cost / (first_mistake_cost + second_mistake_cost),
     )
 
 
@@ -226,9 +250,9 @@ class Decision(NamedTuple):
     predictions: Ints
     """Class indices, `NO_PREDICTION` or `IMPRECISE`."""
     probabilities: Floats
-    """Probability of the best class, predicted or not; nan if no class is possible."""
+    """Probability of the best class, even if it is not predicted. nan if no class is possible."""
     expected_costs: Floats
-    """The probability of a mistake if the rule has no costs."""
+    """Expected cost of the best class. Without costs it is the probability of a mistake."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +261,7 @@ class DecisionRule:
 
     costs: Costs | None = None
     min_probability: float | tuple[float, ...] = 0.0
-    """The lowest probability of a prediction: one for all classes, or one for each class."""
+    """The lowest probability of a prediction, for all classes or for each class."""
     precise_from: tuple[float, ...] = ()
     """The probability of each class from which its predictions are precise enough.
 
@@ -245,10 +269,9 @@ class DecisionRule:
     guaranteed.
     """
     labels_from: float | tuple[float, ...] | None = None
-    """The probability from which a multi-label model predicts a label.
+    """The probability from which a multi-label model predicts a label, for all or for each label.
 
-    One for all labels, or one for each label. With None the predicted set has the greatest
-    expected F1.
+    None means that the predicted set is the set of greatest expected F1.
     """
 
     def at_least(self, min_probability: float | None) -> DecisionRule:
@@ -270,18 +293,15 @@ class DecisionRule:
             expected_costs = 1 - _get_probabilities(best, log_posterior)
         else:
             predictions, expected_costs = predict_minimum_risk(log_posterior, self.costs)
-        probabilities = _get_probabilities(
-            np.where(predictions == NO_PREDICTION, best, predictions), log_posterior
-        )
-        n_classes = log_posterior.shape[1]
-        for thresholds, replacement in (
-            (self.min_probability, NO_PREDICTION),
-            (self.precise_from, IMPRECISE),
-        ):
-            if thresholds != ():
-                minimum = np.broadcast_to(np.array(thresholds), n_classes)[predictions]
-                is_withheld = (predictions >= 0) & (probabilities < minimum)
-                predictions = np.where(is_withheld, replacement, predictions)
+        best = np.where(predictions == NO_PREDICTION, best, predictions)
+        probabilities = _get_probabilities(best, log_posterior)
+        minimums = np.broadcast_to(np.array(self.min_probability), log_posterior.shape[1])
+        is_unsure = (predictions >= 0) & (probabilities < minimums[predictions])
+        predictions = np.where(is_unsure, NO_PREDICTION, predictions)
+        if self.precise_from:
+            precise_minimums = np.array(self.precise_from)[predictions]
+            is_imprecise = (predictions >= 0) & (probabilities < precise_minimums)
+            predictions = np.where(is_imprecise, IMPRECISE, predictions)
         return Decision(predictions, probabilities, expected_costs)
 
     def predict_mask(self, log_posterior: Floats) -> Mask:
@@ -294,9 +314,9 @@ class DecisionRule:
             mask = maximize_expected_f1(probabilities)
         else:
             mask = probabilities >= np.array(self.labels_from)
-        for thresholds in (self.min_probability, self.precise_from):
-            if thresholds != ():
-                mask &= probabilities >= np.array(thresholds)
+        mask &= probabilities >= np.array(self.min_probability)
+        if self.precise_from:
+            mask &= probabilities >= np.array(self.precise_from)
         return mask
 
 
@@ -304,14 +324,14 @@ def maximize_expected_f1(probabilities: Floats) -> Mask:
     """Return the label set of each document with the greatest expected F1, as a mask.
 
     The mask and ``probabilities`` have the shape (n_docs, n_labels). Labels are assumed to be
-    independent. A set has the m most probable labels, or none. The F1 of the empty set is 1 for a
-    document without labels, which has the probability Π_l (1 − p_l).
+    independent. The set has the m most probable labels, or none. The expected F1 of the empty set
+    is the probability Π_l (1 − p_l) of a document without labels.
 
     The number K of true labels has a Poisson binomial distribution, so
     E[t^K] = G(t) = Π_l (1 − p_l + p_l t), and E[1/(a + K)] = ∫₀¹ t^(a−1) G(t) dt. So
     E[F1] = Σ_{i≤m} 2 p_i E[1/(m + 1 + K without i)] is
     2 ∫₀¹ t^m G(t) Σ_{i≤m} p_i/(1 − p_i + p_i t) dt. Gauss's rule integrates this polynomial exactly
-    in as many nodes as there are labels, or half as many as there are predicted and true ones.
+    at half as many nodes as it has predicted and true labels, and at most one node for each label.
 
     Sources: N. Ye and others, Optimizing F-measure: a tale of two approaches (2012), for an
     algorithm with as many steps; M. Chao, W. Strawderman, Negative moments of positive random
@@ -334,9 +354,11 @@ def maximize_expected_f1(probabilities: Floats) -> Mask:
 
 
 def _bound_set_size(sorted_probabilities: Floats, empty_set_f1: Floats) -> int:
-    """Return the number of labels that no set of greatest expected F1 exceeds.
+    """Return an upper bound of the number of labels in the sets of greatest expected F1.
 
-    By Jensen's inequality E[F1] is between two quotients. The larger one falls with the size.
+    By Jensen's inequality E[F1] is between two quotients, the lower and the upper bound. A set
+    cannot be best if its upper bound is less than the greatest lower bound. Upper bounds fall with
+    the size.
     """
     sizes = np.arange(1, sorted_probabilities.shape[1] + 1)
     expected_hits = sorted_probabilities.cumsum(axis=1)
@@ -352,6 +374,7 @@ def _compute_expected_f1(sorted_probabilities: Floats, max_size: int) -> Floats:
     sizes = np.arange(1, max_size + 1)
     candidates = sorted_probabilities[:, :max_size]
     mean = float(sorted_probabilities.cumsum(axis=1)[:, -1].max(initial=0))
+    # S. Bernstein's inequality for `MAX_TAIL_EXPONENT`, solved for the number of labels.
     max_true_labels = int(
         mean + MAX_TAIL_EXPONENT + np.sqrt(MAX_TAIL_EXPONENT**2 + 6 * MAX_TAIL_EXPONENT * mean)
     )
@@ -365,22 +388,12 @@ def _compute_expected_f1(sorted_probabilities: Floats, max_size: int) -> Floats:
     return f1
 
 
-MAX_TAIL_EXPONENT = 13.0
-"""Limits the number of true labels that are integrated exactly.
-
-By S. Bernstein's inequality the probability of more true labels is below exp(−3 · 13), which is
-less than rounding errors.
-"""
-
-F1_ROUNDING = 1e-12
-"""Tolerance for rounding errors of an expected F1."""
-
-
 def fit_label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
-    """Return the probability of each label from which predicting it raises its expected F1.
+    """Return the probability of each label from which its prediction raises its expected F1.
 
-    It is half of the greatest expected F1 of the label over many documents. A label that is
-    expected in hardly any document gets nearly the threshold of all labels together.
+    The threshold is half of the greatest expected F1 of the label over many documents. It is
+    averaged with the threshold of all labels together, by weights `POOLED_THRESHOLD_DOCUMENTS` and
+    the expected number of documents with the label.
 
     ``log_posterior`` of held-out documents has shape (n_docs, n_labels). Their true labels are not
     used, because rare labels occur too rarely to count hits.
@@ -396,15 +409,6 @@ def fit_label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
         expected_documents + POOLED_THRESHOLD_DOCUMENTS
     )
     return tuple(np.exp(log_thresholds).tolist())
-
-
-POOLED_THRESHOLD_DOCUMENTS = 0.3
-"""Weight of the threshold of all labels together, in documents with the label.
-
-Macro F1 is about the same for 0.1 to 1.
-"""
-
-MIN_THRESHOLD = 1e-300
 
 
 def _compute_log_thresholds(probabilities: Floats) -> Floats:
