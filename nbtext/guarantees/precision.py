@@ -1,14 +1,15 @@
 """Probability thresholds above which predictions keep a minimum precision with 95 % confidence.
 
-Held-out documents decide. A threshold passes if few of the predictions above it are wrong: if the
-precision were lower than required, so few errors would happen in at most 5 of 100 samples. This is
-the exact test of Clopper and Pearson, P(X ≤ errors | n, 1 − precision) ≤ 0.05.
+Thresholds are tested on the predictions for held-out documents. A threshold passes if few of the
+predictions above it are wrong: if the precision were lower than required, so few errors would
+happen in at most 5 of 100 samples. This is the exact test of Clopper and Pearson,
+P(X ≤ errors | n, 1 − precision) ≤ 0.05.
 
-Thresholds are tested in a fixed order: first the one with the clearest predicted result, then lower
-ones until one fails. The prediction for a document does not depend on the document itself, so the
-5 % are for all tests together. If each of m classes has its own precision, each has 5 % / m. One
-precision for all predictions has one threshold of predicted precision, which is another probability
-for each class.
+Thresholds are tested in a fixed order: first the one that is predicted to pass most clearly, then
+lower ones until one fails. The precision predicted for a document does not depend on its label, so
+the 5 % are for all tests together. If each of m classes has its own precision, each has 5 % / m.
+One precision for all predictions has one threshold of predicted precision, which is a different
+probability for each class.
 
 Sources: C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in the case of
 the binomial (1934); A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei, Learn then test
@@ -38,12 +39,13 @@ MAX_ERROR_PROBABILITY = 0.05
 """Probability that the guarantee is not met."""
 
 MAX_TESTED_THRESHOLDS = 50
-"""Thresholds divide the predictions into parts of equal size."""
+"""Number of thresholds, which divide the predictions into groups of equal size."""
 
 CANDIDATE_SLOPES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)
 """Factors of the log odds of a class."""
 
-BISECTIONS = 40
+N_BISECTIONS = 40
+"""Steps that halve the interval of a shift."""
 
 MAX_ABS_ODDS_NATS = 36.0
 """Log odds of a probability that rounds to 1."""
@@ -53,6 +55,9 @@ MAX_NEEDED_DOCUMENTS = 1 << 40
 
 MAX_SUMMED_ERRORS = 1 << 16
 """Largest number of errors whose probability is summed."""
+
+ROUNDING_TOLERANCE = 1e-9
+"""Tolerance for rounding errors of a whole number."""
 
 MAX_RISK_POINTS = 20
 """Points of a risk curve."""
@@ -67,11 +72,11 @@ class PrecisionThreshold(NamedTuple):
     probability: float | None
     """The threshold; None if no threshold passes."""
     documents: int
-    """Predictions of the class."""
+    """Number of predictions of the class."""
     answered: int
-    """Predictions of the class above the threshold."""
+    """Number of predictions of the class above the threshold."""
     right: int
-    """Correct predictions of the class above the threshold."""
+    """Number of correct predictions of the class above the threshold."""
     more: int | None
     """If no threshold passes, the number of additional predictions that would be enough.
 
@@ -79,18 +84,31 @@ class PrecisionThreshold(NamedTuple):
     """
 
 
+class _LowestThreshold(NamedTuple):
+    """The lowest threshold above which predictions have a precision."""
+
+    value: float
+    """A probability or log odds; inf if no threshold passes."""
+    n_more: int | None
+    """If no threshold passes, `PrecisionThreshold.more`."""
+
+
 class _Predictions(NamedTuple):
-    """Predictions of labels for held-out documents, arrays of shape (n_predictions,)."""
+    """Predictions of labels for held-out documents, as arrays of shape (n_predictions,)."""
 
     labels: Ints
     documents: Ints
-    """Document indices from 0, without gaps."""
+    """Document indices. A multi-label document may have several predictions."""
     is_correct: Mask
     probabilities: Floats
     odds: Floats
     """Log odds in nats, clipped to ±`MAX_ABS_ODDS_NATS`."""
     weights: Floats
     """Weights of the documents."""
+
+    def take(self, rows: Mask) -> _Predictions:
+        """Return some of the predictions."""
+        return _Predictions._make(column[rows] for column in self)
 
 
 def fit_precision_thresholds(
@@ -103,8 +121,8 @@ def fit_precision_thresholds(
 ) -> tuple[PrecisionThreshold, ...]:
     """Return the lowest threshold of each class above which predictions have a precision.
 
-    One number is the precision of all predictions together, or ``by_class`` of those of each class.
-    A sequence has the precision of each class, or None for no guarantee.
+    ``precisions`` is one number for all predictions together, or with ``by_class`` for the
+    predictions of each class. A sequence has a precision for each class, or None for no guarantee.
     """
     predictions = _predict_held_out(posteriors, rule)
     n_classes = len(classes)
@@ -120,14 +138,14 @@ def fit_precision_thresholds(
         lowest = _find_class_thresholds(predictions, predicted_odds, class_precisions)
     thresholds = []
     for index, label in enumerate(classes):
-        probability, n_more = lowest[index]
+        min_probability, n_more = lowest[index]
         is_class = predictions.labels == index
-        is_above = is_class & (predictions.probabilities >= probability)
+        is_above = is_class & (predictions.probabilities >= min_probability)
         thresholds.append(
             PrecisionThreshold(
                 label=label,
                 precision=class_precisions[index],
-                probability=probability if probability <= 1 else None,
+                probability=min_probability if min_probability <= 1 else None,
                 documents=int(np.count_nonzero(is_class)),
                 answered=int(np.count_nonzero(is_above)),
                 right=int(np.count_nonzero(is_above & predictions.is_correct)),
@@ -144,7 +162,7 @@ def _predict_held_out(posteriors: HeldOutPosteriors, rule: DecisionRule) -> _Pre
     log_odds = posterior.compute_log_odds()[documents, labels]
     return _Predictions(
         labels=labels,
-        documents=np.unique(documents, return_inverse=True)[1],
+        documents=documents,
         is_correct=posteriors.truth.contains(documents, labels),
         probabilities=np.exp(posterior.log_p[documents, labels]),
         odds=np.clip(log_odds, -MAX_ABS_ODDS_NATS, MAX_ABS_ODDS_NATS),
@@ -158,66 +176,56 @@ def _cross_predict_odds(predictions: _Predictions, n_classes: int) -> Floats:
     Class curves are fitted to one half of the documents and applied to the other half, so that no
     prediction influences its own odds.
     """
-    odds = predictions.odds
-    labels = predictions.labels
-    is_correct = predictions.is_correct
-    predicted_odds = np.empty(labels.size)
-    is_even = predictions.documents % 2 == 0
+    predicted_odds = np.empty(predictions.labels.size)
+    _, ranks = np.unique(predictions.documents, return_inverse=True)
+    is_even = ranks % 2 == 0
     for half in (is_even, ~is_even):
-        slopes, shifts = _fit_class_curves(odds[~half], labels[~half], is_correct[~half], n_classes)
-        predicted_odds[half] = slopes[labels[half]] * odds[half] + shifts[labels[half]]
+        slopes, shifts = _fit_class_curves(predictions.take(~half), n_classes)
+        labels = predictions.labels[half]
+        predicted_odds[half] = slopes[labels] * predictions.odds[half] + shifts[labels]
     return predicted_odds
 
 
 def _find_common_thresholds(
     predictions: _Predictions, predicted_odds: Floats, precision: float, n_classes: int
-) -> list[tuple[float, int | None]]:
-    """Return the threshold of each class for one precision of all predictions.
+) -> list[_LowestThreshold]:
+    """Return the threshold of the probability of each class for one precision of all predictions.
 
-    Thresholds are pairs as in `_find_lowest_threshold`, but of a probability.
+    All classes have the same threshold of the predicted odds of being correct.
     """
-    odds_threshold, n_more = _find_lowest_threshold(
-        predicted_odds,
-        predicted_odds,
-        predictions.is_correct,
-        predictions.weights,
-        predictions.documents,
-        precision=precision,
-        error=MAX_ERROR_PROBABILITY,
+    odds_threshold = _find_lowest_threshold(
+        predicted_odds, predicted_odds, predictions, precision, MAX_ERROR_PROBABILITY
     )
-    if odds_threshold == inf:
-        return [(inf, n_more) for _ in range(n_classes)]
-    slopes, shifts = _fit_class_curves(
-        predictions.odds, predictions.labels, predictions.is_correct, n_classes
-    )
-    probabilities = 1 / (1 + np.exp((shifts - odds_threshold) / slopes))
-    return [(probability, n_more) for probability in probabilities.tolist()]
+    if odds_threshold.value == inf:
+        return [odds_threshold for _ in range(n_classes)]
+    slopes, shifts = _fit_class_curves(predictions, n_classes)
+    # Where the class curve reaches the threshold.
+    probabilities = 1 / (1 + np.exp((shifts - odds_threshold.value) / slopes))
+    return [_LowestThreshold(probability, None) for probability in probabilities.tolist()]
 
 
 def _find_class_thresholds(
     predictions: _Predictions, predicted_odds: Floats, precisions: Sequence[float | None]
-) -> list[tuple[float, int | None]]:
-    """Return the threshold of each class for its own precision; 0 for a class without one.
+) -> list[_LowestThreshold]:
+    """Return the threshold of the probability of each class for its own precision.
 
-    Thresholds are pairs as in `_find_lowest_threshold`, but of a probability.
+    It is 0 for a class without a precision.
     """
     n_guarantees = sum(precision is not None for precision in precisions)
-    thresholds: list[tuple[float, int | None]] = []
+    thresholds = []
     for index, precision in enumerate(precisions):
-        if precision is None:
-            thresholds.append((0.0, None))
-            continue
-        is_class = predictions.labels == index
-        thresholds.append(
-            _find_lowest_threshold(
-                predictions.probabilities[is_class],
+        threshold = _LowestThreshold(0.0, None)
+        if precision is not None:
+            is_class = predictions.labels == index
+            class_predictions = predictions.take(is_class)
+            threshold = _find_lowest_threshold(
+                class_predictions.probabilities,
                 predicted_odds[is_class],
-                predictions.is_correct[is_class],
-                predictions.weights[is_class],
-                precision=precision,
-                error=MAX_ERROR_PROBABILITY / max(n_guarantees, 1),
+                class_predictions,
+                precision,
+                MAX_ERROR_PROBABILITY / n_guarantees,
             )
-        )
+        thresholds.append(threshold)
     return thresholds
 
 
@@ -231,9 +239,7 @@ def list_min_probabilities(thresholds: Sequence[PrecisionThreshold]) -> tuple[fl
     )
 
 
-def _fit_class_curves(
-    odds: Floats, labels: Ints, is_correct: Mask, n_classes: int
-) -> tuple[Floats, Floats]:
+def _fit_class_curves(predictions: _Predictions, n_classes: int) -> tuple[Floats, Floats]:
     """Fit p(correct) = σ(a_k log odds + b_k) to the predictions of each class k.
 
     Return the slopes a_k, which are among `CANDIDATE_SLOPES`, and the shifts b_k, both of shape
@@ -241,29 +247,33 @@ def _fit_class_curves(
     log a_k and b_k have standard normal priors, so the probabilities of a class with few
     predictions are trusted.
     """
+    labels = predictions.labels
+    is_correct = predictions.is_correct
     best_fits = np.full(n_classes, -inf)
-    slopes = np.ones(n_classes)
-    shifts = np.zeros(n_classes)
+    best_slopes = np.ones(n_classes)
+    best_shifts = np.zeros(n_classes)
     for slope in CANDIDATE_SLOPES:
-        shift = _fit_shifts(slope * odds, labels, is_correct, n_classes)
-        signed_odds = np.where(is_correct, 1, -1) * (slope * odds + shift[labels])
-        fits = (
-            np.bincount(labels, -np.logaddexp(0, -signed_odds), n_classes)
-            - (shift**2 + np.log(slope) ** 2) / 2
-        )
+        scaled_odds = slope * predictions.odds
+        shifts = _fit_shifts(scaled_odds, labels, is_correct, n_classes)
+        signed_odds = np.where(is_correct, 1, -1) * (scaled_odds + shifts[labels])
+        log_likelihoods = np.bincount(labels, -np.logaddexp(0, -signed_odds), n_classes)
+        fits = log_likelihoods - (shifts**2 + np.log(slope) ** 2) / 2
         is_better = fits > best_fits
         best_fits = np.where(is_better, fits, best_fits)
-        slopes = np.where(is_better, slope, slopes)
-        shifts = np.where(is_better, shift, shifts)
-    return slopes, shifts
+        best_slopes = np.where(is_better, slope, best_slopes)
+        best_shifts = np.where(is_better, shifts, best_shifts)
+    return best_slopes, best_shifts
 
 
 def _fit_shifts(scaled_odds: Floats, labels: Ints, is_correct: Mask, n_classes: int) -> Floats:
-    """Return the shift of each class with the greatest posterior, shape (n_classes,)."""
+    """Return the shift of each class with the greatest posterior, shape (n_classes,).
+
+    Where it is, the derivative of the log posterior, Σ (correct − p) − shift, changes its sign.
+    """
     low = np.full(n_classes, -MAX_ABS_ODDS_NATS)
     high = np.full(n_classes, MAX_ABS_ODDS_NATS)
     middle = np.zeros(n_classes)
-    for _ in range(BISECTIONS):
+    for _ in range(N_BISECTIONS):
         residuals = is_correct - 1 / (1 + np.exp(-scaled_odds - middle[labels]))
         is_rising = np.bincount(labels, residuals, n_classes) > middle
         low = np.where(is_rising, middle, low)
@@ -275,85 +285,94 @@ def _fit_shifts(scaled_odds: Floats, labels: Ints, is_correct: Mask, n_classes: 
 def _find_lowest_threshold(
     keys: Floats,
     predicted_odds: Floats,
-    is_correct: Mask,
-    weights: Floats,
-    documents: Ints | None = None,
-    *,
+    predictions: _Predictions,
     precision: float,
     error: float,
-) -> tuple[float, int | None]:
-    """Return the lowest key above which predictions have a precision, and a number of predictions.
+) -> _LowestThreshold:
+    """Return the lowest of ``keys`` above which predictions have a precision.
 
-    If no key passes, the key is inf, and the number is how many additional predictions would be
-    enough, or None if more would not help. If a key passes, the number is None.
-
-    Arrays have the shape (n_predictions,). ``predicted_odds`` are log odds of being correct.
-    ``error`` is the probability that the guarantee is not met. ``documents`` are document indices
-    if a document may have several predictions: these count as one, because they tend to be correct
-    or wrong together.
+    ``keys`` and ``predicted_odds``, the log odds of being correct, have the shape (n_predictions,).
+    ``error`` is the probability that the guarantee is not met. All predictions for a document count
+    as one, because they tend to be correct or wrong together.
     """
     if not keys.size:
-        return inf, _count_needed_documents(0, 1, precision, error)
+        # All of the additional predictions are assumed to be correct.
+        return _LowestThreshold(inf, _count_needed_documents(0, 1, precision, error))
     order = np.argsort(-keys, kind="stable")
-    document_weights = weights if documents is None else np.bincount(documents, weights)
-    keys = keys[order]
-    # L. Kish's effective number of documents
-    weights = weights[order] * (weights.sum() / (document_weights**2).sum())
-    ends = _find_threshold_ends(keys)
+    sorted_keys = keys[order]
+    # The weights add up to L. Kish's effective number of documents.
+    document_weights = np.bincount(predictions.documents, predictions.weights)
+    scale = predictions.weights.sum() / (document_weights**2).sum()
+    weights = predictions.weights[order] * scale
+    ends = _find_threshold_ends(sorted_keys)
     sizes = np.cumsum(weights)[ends]
-    expected_correct = 1 / (1 + np.exp(-predicted_odds))
-    expected_errors = np.cumsum(weights * (1 - expected_correct[order]))[ends]
-    n_errors = np.cumsum(weights * (1 - is_correct[order].astype(np.float64)))[ends]
+    expected_correct = 1 / (1 + np.exp(-predicted_odds[order]))
+    expected_errors = np.cumsum(weights * (1 - expected_correct))[ends]
+    n_errors = np.cumsum(weights * ~predictions.is_correct[order])[ends]
     expected_p_values = [
         _compute_binomial_tail(errors, size, 1 - precision)
         for errors, size in zip(expected_errors, sizes, strict=True)
     ]
+    clearest = int(np.argmin(expected_p_values))
     lowest_end = None
-    for position in range(int(np.argmin(expected_p_values)), ends.size):
-        p_value = _compute_binomial_tail(n_errors[position], sizes[position], 1 - precision)
-        if p_value > error:
+    for index in range(clearest, ends.size):
+        if _compute_binomial_tail(n_errors[index], sizes[index], 1 - precision) > error:
             break
-        lowest_end = ends[position]
+        lowest_end = ends[index]
     if lowest_end is not None:
-        return float(keys[lowest_end]), None
-    return inf, _count_more_predictions(n_errors, sizes, keys.size, precision, error)
+        return _LowestThreshold(float(sorted_keys[lowest_end]), None)
+    n_more = _count_more_predictions(n_errors, sizes, keys.size, precision, error)
+    return _LowestThreshold(inf, n_more)
 
 
 def _find_threshold_ends(sorted_keys: Floats) -> Ints:
-    """Return the last index above each tested threshold, ascending; keys are descending.
+    """Return the index of the last prediction above each tested threshold, ascending.
 
-    Equal keys share a threshold.
+    Keys are descending. Equal keys share a threshold.
     """
-    steps = np.arange(1, MAX_TESTED_THRESHOLDS + 1)
-    last_indices = -(-sorted_keys.size * steps // MAX_TESTED_THRESHOLDS) - 1
+    last_indices = _divide_evenly(sorted_keys.size, MAX_TESTED_THRESHOLDS) - 1
     last_equals = np.searchsorted(-sorted_keys, -sorted_keys[last_indices], side="right") - 1
     return np.unique(last_equals)
+
+
+def _divide_evenly(size: int, n_steps: int) -> Ints:
+    """Return ⌈size · i / n_steps⌉ for i from 1 to ``n_steps``."""
+    return -(-size * np.arange(1, n_steps + 1) // n_steps)
 
 
 def _count_more_predictions(
     n_errors: Floats, sizes: Floats, n_predictions: int, precision: float, error: float
 ) -> int | None:
-    """Return how many more predictions the easiest threshold needs, at least 1; or None."""
+    """Return how many more predictions are needed until a threshold passes, at least 1.
+
+    Return None if more predictions would not help. ``n_errors`` and ``sizes`` are numbers of
+    predictions above each threshold, ``n_predictions`` of all predictions.
+    """
     counts = []
     for errors, size in zip(n_errors.tolist(), sizes.tolist(), strict=True):
-        if not round(size):
+        n_above = round(size)
+        if not n_above:
             continue
         n_needed = _count_needed_documents(errors, size, precision, error)
         if n_needed is not None:
-            counts.append(-(-n_needed * n_predictions // round(size)) - n_predictions)
-    return max(min(counts), 1) if counts else None
+            n_needed_predictions = -(-n_needed * n_predictions // n_above)  # rounded up
+            counts.append(n_needed_predictions - n_predictions)
+    if not counts:
+        return None
+    return max(min(counts), 1)
 
 
 def _compute_binomial_tail(n_errors: float, n_documents: float, error_rate: float) -> float:
     """Return P(X ≤ n_errors) of a binomial distribution.
 
-    The numbers of documents are rounded so that the probability is not too small.
+    Numbers that are not whole are rounded so that the probability is not too small: documents down,
+    errors up.
 
     >>> round(_compute_binomial_tail(1, 10, 0.5), 6)
     0.010742
     """
-    n = int(n_documents + 1e-9)
-    max_errors = int(np.ceil(n_errors - 1e-9))
+    n = int(n_documents + ROUNDING_TOLERANCE)
+    max_errors = int(np.ceil(n_errors - ROUNDING_TOLERANCE))
     if max_errors >= n or error_rate <= 0:
         return 1.0
     k = np.arange(max_errors)
@@ -381,33 +400,33 @@ def _count_needed_documents(
         high *= 2
         if high * error_rate > MAX_SUMMED_ERRORS or high > MAX_NEEDED_DOCUMENTS:
             return None
+    # The first number that passes, above the half of the last that was tried.
     return bisect_left(range(high), True, high // 2 + 1, key=passes)
 
 
 class RiskPoint(NamedTuple):
-    """The most confident predictions."""
+    """The precision of the most confident predictions."""
 
     answered: float
-    """Their proportion of all documents."""
+    """Number of these predictions, divided by the number of all documents."""
     probability: float
-    """The lowest probability among them."""
+    """The lowest probability of these predictions."""
     precision: float
     interval: Interval
     """95 % interval of the precision."""
 
 
 def compute_risk_curve(scores: PosteriorScores) -> tuple[RiskPoint, ...]:
-    """Return precision against the proportion of documents with a prediction.
+    """Return the precision of the most confident predictions, for growing numbers of predictions.
 
-    Each document gets its most probable class, and the most confident predictions come first.
+    The prediction for a document is its most probable class.
 
     Source: Y. Geifman, R. El-Yaniv, Selective classification for deep neural networks (2017).
     """
     order = np.argsort(-scores.confidence, kind="stable")
     confidence = scores.confidence[order]
     hits = np.cumsum(scores.rank[order] == 0)
-    steps = np.arange(1, MAX_RISK_POINTS + 1)
-    counts = np.unique(-(-scores.n * steps // MAX_RISK_POINTS))
+    counts = np.unique(_divide_evenly(scores.n, MAX_RISK_POINTS))
     return tuple(
         RiskPoint(
             answered=n / scores.n,
