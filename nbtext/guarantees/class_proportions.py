@@ -1,17 +1,18 @@
-"""Estimates of the class proportions of unlabelled documents.
+"""Estimate the class proportions of unlabelled documents, with intervals, for `prevalence`.
 
-`nbtext.guarantees.label_proportions` does this for multi-label models.
+`nbtext.guarantees.label_proportions` has the estimates of multi-label models.
 
 Documents may have other class proportions than the training set (prior shift). Counts of
-predictions are then biased towards those of training. EM on the class prior finds the proportions
-of greatest likelihood (M. Saerens, P. Latinne, C. Decaestecker, Adjusting the outputs of a
-classifier to new a priori probabilities, 2002). Its likelihoods p(d | C_k) are posteriors divided
-by class proportions, so each class must be calibrated: a slope and an offset of each class are
-fitted to held-out documents (vector scaling: Guo et al. 2017; for this purpose A. Alexandari,
+predictions are then biased towards the proportions of training. EM on the class prior finds the
+proportions of greatest likelihood (M. Saerens, P. Latinne, C. Decaestecker, Adjusting the outputs
+of a classifier to new a priori probabilities, 2002). Its likelihoods p(d | C_k) are posteriors
+divided by class proportions, so each class must be calibrated: a slope and an offset of each class
+are fitted to held-out documents (vector scaling: Guo et al. 2017; for this purpose A. Alexandari,
 A. Kundaje, A. Shrikumar, Maximum likelihood with bias-corrected calibration, 2020).
 
-Intervals are for the proportions among these very documents. See `ClassLikelihoods.fit` for the
-draws of slopes and offsets, and `_draw_proportions` for the draws of proportions.
+Intervals are for the proportions among the given documents, not in a population. See
+`ClassLikelihoods.fit` for the draws of slopes and offsets, and `_draw_proportions` for the draws of
+proportions.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ MAX_CORRECTED_CLASSES = 256
 """With more classes, held-out documents are too few to fit slopes and offsets."""
 
 COMMON_SLOPE_STD = 1.5
-"""Prior standard deviation of the part that all slopes have in common, around 1."""
+"""Prior standard deviation, around 1, of the part that the slopes of all classes share."""
 
 CLASS_SLOPE_STD = 0.7
-"""Prior standard deviation of the part of a slope that differs from class to class, around 0."""
+"""Prior standard deviation, around 0, of the part that the slope of each class adds."""
 
 CLASS_OFFSET_STD = 1.5
 """Prior standard deviation of the offset of each class, around 0."""
@@ -60,14 +61,14 @@ DRAW_WIDENING = 1.5
 """Factor of the distance of drawn slopes and offsets from the fitted ones."""
 
 MISFIT_STD = 0.3
-"""Standard deviation, in draws, of the log-likelihood of a class around slope and offset.
+"""Standard deviation that draws add to the offset of a class, times √r.
 
-No slope and offset describe a class exactly, however many documents are held out. If scores explain
-only the proportion r of a class's variance, the standard deviation is √r of this.
+No slope and offset describe a class exactly, however many documents are held out. r is the result
+of `_compute_explained_variance` for the class.
 """
 
 MIN_SLOPE = 0.1
-"""A negative slope would reverse the order of the model's scores."""
+"""Lower bound of slopes. A negative slope would reverse the order of the model's scores."""
 
 MIN_MEAN_CLASS_DOCUMENTS = 25
 """Labelled documents that classes need on average; with fewer, intervals are too narrow."""
@@ -83,19 +84,19 @@ N_DRAWS = 200
 
 MIN_SWEEPS = 4
 MAX_SWEEPS = 50
-"""Bounds of how often classes and proportions are drawn in turn for each draw."""
+"""Bounds of the number of sweeps of a draw. A sweep draws the classes, then the proportions."""
 
 MAX_SWEPT_SCORES = 1 << 18
-"""Limit of documents × classes × sweeps for more than `MIN_SWEEPS`; this takes about 4 seconds.
+"""Limit of documents × classes × sweeps for more than `MIN_SWEEPS`, which takes about 4 seconds.
 
 Intervals are wider if more sweeps would be needed.
 """
 
 MAX_START_WEIGHT = 0.05
-"""Weight of its start that a draw may keep after all sweeps."""
+"""Weight that the start of a draw may keep after all sweeps."""
 
 PSEUDO_DOCUMENTS = 0.5
-"""Documents added to each class, on average: H. Jeffreys' prior if training classes are equal."""
+"""Prior documents of each class, on average. Equal classes have H. Jeffreys' prior."""
 
 MAX_SCORES_AT_ONCE = 1 << 20
 """Draws × documents × classes in memory at once."""
@@ -103,10 +104,10 @@ MAX_SCORES_AT_ONCE = 1 << 20
 MAX_EM_STEPS = 1000
 
 MIN_PROPORTION_CHANGE = 1e-7
-"""EM stops if no proportion changes by more."""
+"""EM stops if no proportion changes by more than this."""
 
 MIN_PROPORTION = 1e-15
-"""With more than `MAX_CORRECTED_CLASSES` classes, EM drops classes whose proportion falls below."""
+"""A proportion that counts as 0: with many classes, EM drops classes below it."""
 
 
 class ClassProportion(NamedTuple):
@@ -128,7 +129,7 @@ class _Prevalence(NamedTuple):
     documents: int
     """Number of documents that could be read and have a possible class."""
     prevalence: Mapping[str, ClassProportion]
-    """By class."""
+    """The proportion of each class, by its name."""
 
 
 class PrevalenceResult(NamedTuple):
@@ -136,7 +137,7 @@ class PrevalenceResult(NamedTuple):
 
     all: _Prevalence
     by: Mapping[str, _Prevalence]
-    """By value, sorted; empty without a column."""
+    """The proportions for each value of the column, sorted by value. Empty without a column."""
     impossible: int
     """Number of ignored documents for which every class is impossible."""
 
@@ -144,15 +145,18 @@ class PrevalenceResult(NamedTuple):
 class ClassLikelihoods(NamedTuple):
     """Linear functions that turn log posteriors of a model into log-likelihoods of classes.
 
-    Likelihoods are up to a factor of each document.
+    The likelihoods of a document have an unknown common factor.
     """
 
     scaling: Floats
     """Slopes and offsets, shape (2, n_classes)."""
     scaling_draws: Floats
-    """Draws of slopes and offsets, shape (N_DRAWS, 2, n_classes); one if uncertainty is unknown."""
+    """Draws of slopes and offsets, shape (N_DRAWS, 2, n_classes).
+
+    The shape is (1, 2, n_classes) if their uncertainty is unknown.
+    """
     pseudo_documents: Floats
-    """Prior documents of each class, shape (n_classes,): `PSEUDO_DOCUMENTS` on average."""
+    """Prior documents of each class, shape (n_classes,). The mean is `PSEUDO_DOCUMENTS`."""
 
     @classmethod
     def from_prior(cls, prior: Floats) -> ClassLikelihoods:
@@ -164,13 +168,14 @@ class ClassLikelihoods(NamedTuple):
 
     @classmethod
     def fit(cls, held_out: HeldOutPosteriors) -> ClassLikelihoods:
-        """Fit slopes and offsets to held-out documents, and draw others for intervals.
+        """Fit slopes and offsets to held-out documents, and draw more of them for intervals.
 
         Documents whose class has no other document are not used.
 
-        Each draw has random weights of the documents and another centre of the prior; one Newton
-        step moves the fit there (M. Newton, A. Raftery, Approximate Bayesian inference with the
-        weighted likelihood bootstrap, 1994). `DRAW_WIDENING` and `MISFIT_STD` widen the draws.
+        Each draw has random weights of the documents and a random centre of the prior. One Newton
+        step from the fitted parameters leads to its parameters (M. Newton, A. Raftery, Approximate
+        Bayesian inference with the weighted likelihood bootstrap, 1994). `DRAW_WIDENING` and
+        `MISFIT_STD` widen the draws.
         """
         n_documents, n_classes = held_out.log_posterior.shape
         classes = held_out.truth.indices
@@ -181,23 +186,19 @@ class ClassLikelihoods(NamedTuple):
             loss.compute_loss,
             loss.prior_mean,
             MIN_PROPORTION_CHANGE,
-            lambda _: 1.0,  # steps of any length
+            lambda _: 1.0,  # full Newton steps
         )
         parameters[:n_classes] = np.maximum(parameters[:n_classes], MIN_SLOPE)
+        scaling = loss.to_likelihood_scaling(parameters, np.ones(len(log_posterior)))
+
         random = np.random.default_rng(0)
         weights = random.standard_exponential((N_DRAWS, len(log_posterior)))
         drawn_parameters = _draw_parameters(loss, parameters, weights, random)
-        draws = np.stack(
-            [
-                loss.to_likelihood_scaling(drawn, drawn_weights)
-                for drawn, drawn_weights in zip(drawn_parameters, weights, strict=True)
-            ]
-        )
+        draws = np.stack(list(map(loss.to_likelihood_scaling, drawn_parameters, weights)))
         explained = _compute_explained_variance(np.exp(loss.compute_log_posterior(parameters)))
-        draws[:, 1] += (
-            MISFIT_STD * np.sqrt(explained) * random.standard_normal((N_DRAWS, n_classes))
-        )
-        scaling = loss.to_likelihood_scaling(parameters, np.ones(len(log_posterior)))
+        misfit = random.standard_normal((N_DRAWS, n_classes))
+        draws[:, 1] += MISFIT_STD * np.sqrt(explained) * misfit
+
         sizes = loss.is_true.sum(axis=0) + PSEUDO_DOCUMENTS
         return cls(scaling, draws, PSEUDO_DOCUMENTS * n_classes * sizes / sizes.sum())
 
@@ -209,8 +210,7 @@ class ClassLikelihoods(NamedTuple):
         """
         if scaling is None:
             scaling = self.scaling
-        slopes = scaling[..., :1, :]
-        offsets = scaling[..., 1:, :]
+        slopes, offsets = np.split(scaling, 2, axis=-2)
         log_likelihood = slopes * np.maximum(log_posterior, MIN_LOG_PROBABILITY) + offsets
         log_likelihood -= log_likelihood.max(axis=-1, keepdims=True)
         return np.exp(log_likelihood, out=log_likelihood)
@@ -223,10 +223,10 @@ class ClassLikelihoods(NamedTuple):
 
     @staticmethod
     def require_documents(class_documents: Ints) -> None:
-        """Raise `UsageError` if there are too few labelled documents, given those of each class.
+        """Raise `UsageError` if there are too few labelled documents.
 
-        More than `MAX_CORRECTED_CLASSES` classes are always accepted, because they get no
-        correction.
+        ``class_documents`` are the labelled documents of each class, shape (n_classes,). More than
+        `MAX_CORRECTED_CLASSES` classes are always accepted, because they get no correction.
         """
         n_classes = len(class_documents)
         if n_classes > MAX_CORRECTED_CLASSES:
@@ -266,7 +266,8 @@ class ClassLikelihoods(NamedTuple):
         low, median, high = np.quantile(draws, (0.025, 0.5, 0.975), axis=0)
         proportions = median + MIN_PROPORTION * most_likely  # in case all medians are 0
         proportions /= proportions.sum()
-        counted = np.bincount(log_posterior.argmax(axis=1), minlength=n_classes) / n_documents
+        predictions = log_posterior.argmax(axis=1)
+        counted = np.bincount(predictions, minlength=n_classes) / n_documents
         return np.stack(
             (proportions, np.minimum(low, proportions), np.maximum(high, proportions), counted)
         )
@@ -278,7 +279,7 @@ PROPORTION_ESTIMATORS: dict[type[Posterior], type[ProportionEstimator]] = {
     ClassPosterior: ClassLikelihoods,
     LabelPosterior: LabelOdds,
 }
-"""By the kind of posterior."""
+"""The type of estimator for each type of posterior."""
 
 
 def make_uncorrected_estimator(model: TextClassifier) -> ProportionEstimator:
@@ -288,7 +289,10 @@ def make_uncorrected_estimator(model: TextClassifier) -> ProportionEstimator:
 
 
 class _ScalingLoss:
-    """Loss of slopes and offsets on held-out documents; parameters are flat, (2 n_classes,)."""
+    """The loss of slopes and offsets on held-out documents.
+
+    The parameters are the slopes, then the offsets of all classes, shape (2 n_classes,).
+    """
 
     def __init__(self, log_posterior: Floats, truth: AnyInts) -> None:
         self._log_posterior = log_posterior
@@ -303,9 +307,8 @@ class _ScalingLoss:
         self.prior_precision = np.linalg.inv(self.prior_root @ self.prior_root.T)
 
     def compute_log_posterior(self, parameters: Floats) -> Floats:
-        """Return the posterior after scaling, shape (n_docs, n_classes)."""
-        slopes = parameters[: self._n_classes]
-        offsets = parameters[self._n_classes :]
+        """Return the log posterior after scaling, shape (n_docs, n_classes), in nats."""
+        slopes, offsets = np.split(parameters, 2)
         return normalize_log_joint(slopes * self._log_posterior + offsets)
 
     def compute_gradients(self, log_posterior: Floats) -> Floats:
@@ -320,25 +323,24 @@ class _ScalingLoss:
         """Return the loss in nats, its gradient and its second derivative."""
         log_posterior = self.compute_log_posterior(parameters)
         distance = parameters - self.prior_mean
-        value = distance @ self.prior_precision @ distance / 2 - log_posterior[self.is_true].sum()
-        gradient = (
-            self.compute_gradients(log_posterior).sum(axis=0) + self.prior_precision @ distance
-        )
+        penalty = distance @ self.prior_precision @ distance / 2
+        value = penalty - log_posterior[self.is_true].sum()
+        loss_gradient = self.compute_gradients(log_posterior).sum(axis=0)
+        gradient = loss_gradient + self.prior_precision @ distance
         curvature = _compute_curvature(np.exp(log_posterior), self._log_posterior)
         return float(value), gradient, curvature + self.prior_precision
 
     def to_likelihood_scaling(self, parameters: Floats, weights: Floats) -> Floats:
-        """Return slopes and offsets of likelihoods: subtract the logs of the class proportions.
+        """Return the slopes and offsets of log-likelihoods, shape (2, n_classes).
 
-        `PSEUDO_DOCUMENTS` are added to each class, because little is known of a class that is
-        hardly ever likely.
+        They are those of log posteriors minus the logs of the class proportions. ``weights`` of the
+        documents have the shape (n_docs,). `PSEUDO_DOCUMENTS` are added to each class, because
+        little is known of a class that is hardly ever likely.
         """
         posterior = np.exp(self.compute_log_posterior(parameters))
-        proportions = (weights @ posterior + PSEUDO_DOCUMENTS) / (
-            weights.sum() + self._n_classes * PSEUDO_DOCUMENTS
-        )
-        slopes = parameters[: self._n_classes]
-        offsets = parameters[self._n_classes :]
+        n_documents = weights.sum() + self._n_classes * PSEUDO_DOCUMENTS
+        proportions = (weights @ posterior + PSEUDO_DOCUMENTS) / n_documents
+        slopes, offsets = np.split(parameters, 2)
         return np.stack((slopes, offsets - np.log(proportions)))
 
 
@@ -350,11 +352,10 @@ def _draw_parameters(
     ``weights`` of the documents in each draw have the shape (N_DRAWS, n_docs).
     """
     gradients = loss.compute_gradients(loss.compute_log_posterior(parameters))
-    curvature = loss.compute_loss(parameters)[2]
+    _, _, curvature = loss.compute_loss(parameters)
     centre_moves = random.standard_normal((N_DRAWS, parameters.size)) @ loss.prior_root.T
-    drawn_gradients = (
-        weights @ gradients + (parameters - loss.prior_mean - centre_moves) @ loss.prior_precision
-    )
+    distances = parameters - loss.prior_mean - centre_moves
+    drawn_gradients = weights @ gradients + distances @ loss.prior_precision
     drawn = parameters - DRAW_WIDENING * np.linalg.solve(curvature, drawn_gradients.T).T
     n_classes = parameters.size // 2
     drawn[:, :n_classes] = np.maximum(drawn[:, :n_classes], MIN_SLOPE)
@@ -375,16 +376,17 @@ def _compute_curvature(p: Floats, x: Floats) -> Floats:
 
 
 def _compute_information(posterior: Floats) -> Floats:
-    """Return Σ_d p_dk p_dl / (n √(π_k π_l)), shape (n_classes, n_classes); π are means of p.
+    """Return Σ_d p_dk p_dl / (n √(π_k π_l)), shape (n_classes, n_classes).
 
-    It is the part of the true classes' information about proportions that the posterior has.
+    π_k is the mean of p_dk over the n documents. The result is the information about proportions
+    that the posterior has, relative to the information that the true classes would have.
     """
     means = np.maximum(posterior.mean(axis=0), MIN_PROPORTION)
     return posterior.T @ posterior / (len(posterior) * np.sqrt(np.outer(means, means)))
 
 
 def _compute_explained_variance(posterior: Floats) -> Floats:
-    """Return Var(p_k) / π_k(1 − π_k), shape (n_classes,).
+    """Return Var(p_k) / π_k(1 − π_k), shape (n_classes,), where π_k is the mean of p_k.
 
     It is the proportion of the variance of class membership that the probability explains.
     """
@@ -398,17 +400,19 @@ def count_sweeps(likelihood: Floats) -> int:
     ``likelihood`` has the shape (n_docs, n_classes). The result is within `MIN_SWEEPS`,
     `MAX_SWEEPS` and `MAX_SWEPT_SCORES`.
 
-    A sweep keeps the missing part of the information, at most 1 less the least eigenvalue (J. Liu,
-    W. Wong, A. Kong, Covariance structure of the Gibbs sampler, 1994). It is computed at equal
-    proportions, where the information is lower than elsewhere.
+    After a sweep, the start keeps a weight of at most 1 minus the least eigenvalue of the
+    information (J. Liu, W. Wong, A. Kong, Covariance structure of the Gibbs sampler, 1994). It is
+    computed at equal proportions, where the information is lower than elsewhere.
     """
     n_classes = likelihood.shape[1]
     if n_classes > MAX_CORRECTED_CLASSES:
         return MIN_SWEEPS
     posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
     least_information = float(np.linalg.eigvalsh(_compute_information(posterior))[0])
-    kept_weight = 1 - max(least_information, MAX_START_WEIGHT / MAX_SWEEPS)
-    n_sweeps = int(np.ceil(np.log(MAX_START_WEIGHT) / np.log(max(kept_weight, MAX_START_WEIGHT))))
+    # The bounds only keep the logarithm finite and negative.
+    sweep_weight = 1 - max(least_information, MAX_START_WEIGHT / MAX_SWEEPS)
+    log_sweep_weight = np.log(max(sweep_weight, MAX_START_WEIGHT))
+    n_sweeps = int(np.ceil(np.log(MAX_START_WEIGHT) / log_sweep_weight))
     return max(MIN_SWEEPS, min(n_sweeps, MAX_SWEEPS, MAX_SWEPT_SCORES // likelihood.size))
 
 
@@ -422,7 +426,8 @@ def fit_proportions(likelihood: Floats) -> Floats:
     remaining = np.arange(n_classes)
     for _ in range(MAX_EM_STEPS):
         previous = proportions
-        proportions = previous * (likelihood.T @ (1 / (likelihood @ previous))) / n_documents
+        document_likelihoods = likelihood @ previous
+        proportions = previous * (likelihood.T @ (1 / document_likelihoods)) / n_documents
         if np.abs(proportions - previous).max() < MIN_PROPORTION_CHANGE:
             break
         positive = np.flatnonzero(proportions >= MIN_PROPORTION)
@@ -439,8 +444,8 @@ def fit_proportions(likelihood: Floats) -> Floats:
 def fit_proportion_estimator(model: TextClassifier) -> ProportionEstimator:
     """Return an estimator that is corrected by the held-out documents of a model.
 
-    Raise `UsageError` if the model has none, or more than `MAX_CORRECTED_CLASSES`. See
-    `make_uncorrected_estimator` for these models.
+    Raise `UsageError` if the model has no held-out documents, or more than `MAX_CORRECTED_CLASSES`
+    classes. See `make_uncorrected_estimator` for these models.
     """
     estimator = look_up_kind(PROPORTION_ESTIMATORS, model.fitted.posterior_type)
     estimator.require_correctable(len(model.classes))
@@ -450,8 +455,9 @@ def fit_proportion_estimator(model: TextClassifier) -> ProportionEstimator:
 def require_labelled_documents(model: TextClassifier) -> None:
     """Raise `UsageError` if the model has too few labelled documents for estimates.
 
-    Classes need `MIN_MEAN_CLASS_DOCUMENTS` on average, and at most `MAX_RARE_CLASS_PROPORTION` of
-    them may be rare. Multi-label models and more than `MAX_CORRECTED_CLASSES` have no limit.
+    Classes need `MIN_MEAN_CLASS_DOCUMENTS` on average, and at most the proportion
+    `MAX_RARE_CLASS_PROPORTION` of them may be rare. Multi-label models, and models of more than
+    `MAX_CORRECTED_CLASSES` classes, always have enough.
     """
     estimator = look_up_kind(PROPORTION_ESTIMATORS, model.fitted.posterior_type)
     estimator.require_documents(model.counts.labelled_statistics.class_documents)
@@ -462,11 +468,11 @@ def estimate_prevalence(
 ) -> PrevalenceResult:
     """Estimate the proportions of the classes among scored documents.
 
-    If documents have a column, also estimate the proportions for each value of the first one.
+    If documents have columns, also estimate the proportions for each value of the first column.
 
-    Raise `UsageError` if no document can be read.
+    Raise `NoDocumentsError` if no document can be read and has a possible class.
     """
-    arrays: list[Floats] = []
+    arrays = [np.empty((0, len(classes)))]
     values: list[str] = []
     n_impossible = 0
     for block in blocks:
@@ -475,21 +481,17 @@ def estimate_prevalence(
         is_used = is_readable & is_possible
         n_impossible += int((is_readable & ~is_possible).sum())
         arrays.append(block.log_posterior[is_used])
-        values += [
-            document.columns[0]
-            for document in compress(block.documents, is_used)
-            if document.columns
-        ]
-    if not sum(map(len, arrays)):
-        raise NoDocumentsError("there are no documents that can be read and answered")
+        for document in compress(block.documents, is_used):
+            values += document.columns[:1]
     log_posterior = np.concatenate(arrays)
-    document_values = np.array(values, object)
-    proportions_by_value = {
-        value: estimate_class_proportions(
-            log_posterior[document_values == value], classes, estimator
+    if not len(log_posterior):
+        raise NoDocumentsError("there are no documents that can be read and answered")
+    proportions_by_value = {}
+    for value in sorted(set(values)):
+        has_value = np.array(values, object) == value
+        proportions_by_value[value] = estimate_class_proportions(
+            log_posterior[has_value], classes, estimator
         )
-        for value in sorted(set(values))
-    }
     return PrevalenceResult(
         estimate_class_proportions(log_posterior, classes, estimator),
         proportions_by_value,
@@ -531,22 +533,21 @@ def _draw_proportions(
 ) -> Floats:
     """Draw class proportions among these documents, shape (N_DRAWS, n_classes).
 
-    Classes of the documents and proportions are drawn in turn, given each other (M. Tanner,
-    W. Wong, The calculation of posterior distributions by data augmentation, 1987). Each draw
-    begins halfway between ``start``, the most likely proportions, and random ones, so that
-    intervals are too wide rather than too narrow after too few sweeps.
+    A sweep draws the classes of the documents given the proportions, then the proportions given the
+    classes (M. Tanner, W. Wong, The calculation of posterior distributions by data augmentation,
+    1987). Each draw begins halfway between ``start``, the most likely proportions, and random
+    proportions, so that intervals are too wide rather than too narrow after too few sweeps.
     """
     pseudo_documents = likelihoods.pseudo_documents
     n_documents, n_classes = log_posterior.shape
-    n_runs = -(-n_classes // MAX_CORRECTED_CLASSES)
+    n_runs = -(-n_classes // MAX_CORRECTED_CLASSES)  # rounded up
     width = min(n_classes, MAX_CORRECTED_CLASSES)
     max_draws = max(MAX_SCORES_AT_ONCE // (n_documents * max(n_runs, width)), 1)
     random = np.random.default_rng(0)
     draws = []
-    likelihood = np.empty(0)
     for first in range(0, N_DRAWS, max_draws):
         n_draws = min(max_draws, N_DRAWS - first)
-        if not likelihood.size or len(likelihoods.scaling_draws) > 1:
+        if first == 0 or len(likelihoods.scaling_draws) > 1:
             scalings = likelihoods.scaling_draws[first : first + n_draws]
             likelihood = _split_into_runs(
                 likelihoods.compute_likelihoods(log_posterior, scalings), n_runs, width
@@ -581,8 +582,9 @@ def _split_into_runs(values: Floats, n_runs: int, width: int) -> Floats:
 def _draw_classes(likelihood: Floats, prior: Floats, random: np.random.Generator) -> Ints:
     """Draw the class of each document, shape (n_draws, n_docs): first its run, then the class.
 
-    ``likelihood`` has the shape (n_draws or 1, n_docs, n_runs, width), ``prior`` (n_draws, n_runs,
-    width). If there are several runs, there must be only one likelihood.
+    ``likelihood`` has the shape (n_draws, n_docs, n_runs, width), or (1, n_docs, n_runs, width) if
+    all draws share it, as they must if there are several runs. ``prior`` has the shape (n_draws,
+    n_runs, width).
     """
     draws, documents = np.ogrid[: len(prior), : likelihood.shape[1]]
     run = np.zeros((1, 1), np.int64)
