@@ -1,7 +1,8 @@
-"""Likelihoods of attributes (values of a document in addition to its text); attributes as features.
+"""Attributes, the values of a document other than its text: their likelihoods, or as features.
 
 In every class each attribute has a distribution of its own. Under the naive Bayes assumption, the
-log-likelihoods add up.
+log-likelihoods are added to the score of the text. Other classifiers have attributes among their
+features (`ColumnFeatures`, `NumberStandardizer`).
 
 - Categories have a categorical distribution with a Dirichlet prior, like terms of a text:
   log p(a | C_k) = log φ_ak. Source: T. Mitchell, Machine learning (1997), section 6.9, and 6.9.1
@@ -58,12 +59,12 @@ DEFAULT_PSEUDO_DOCUMENTS = 1.0
 
 
 class _ValuePseudoCounts(NamedTuple):
-    """Pseudo-counts of single values of one attribute that the user set."""
+    """Pseudo-counts that the user set for single values of one attribute."""
 
     term_pseudo_counts: dict[int, float]
-    """By term id, for values that occur in the corpus."""
+    """Pseudo-counts of the values that occur in the corpus, by term index."""
     unseen: list[float]
-    """For values that do not occur."""
+    """Pseudo-counts of the values that do not occur."""
 
     @classmethod
     def from_values(
@@ -89,9 +90,9 @@ class CategoricalAttribute:
     name: str
     language_models: LanguageModels
     value_pseudo_counts: Mapping[str, float]
-    """Pseudo-counts of single values that the user set."""
+    """Pseudo-counts that the user set for single values, by value."""
     unseen_pseudo_count: float
-    """Pseudo-count of any other value that no training document has; nan if impossible."""
+    """Pseudo-count of any other value that no training document has; nan if there is none."""
 
     @classmethod
     def estimate(
@@ -104,9 +105,9 @@ class CategoricalAttribute:
     ) -> Self:
         """Estimate the distributions.
 
-        ``smoothing`` None: choose the pseudo-count of the greatest evidence. ``n_declared`` None:
-        only values of the corpus are possible. Raise `UsageError` if more values occur than are
-        declared.
+        With ``smoothing`` None, choose the pseudo-count of the greatest evidence. ``n_declared`` is
+        the number of possible values, None if only values of the corpus and of the settings are
+        possible. Raise `UsageError` if more values occur than are declared.
         """
         selected = mask_attribute(statistics.vocabulary, name)
         value_pseudo_counts = get_value_pseudo_counts(settings, name)
@@ -119,30 +120,25 @@ class CategoricalAttribute:
                 f"{name!r} has {n_named:,} values, and {n_declared:,} are declared",
                 hint=f"declare at least {name}={n_named}",
             )
-        if settings.prior_shape == "background" or settings.estimate == "ml":
-            # Values that do not occur have probability 0.
-            n_declared = None
+        # Otherwise values that do not occur have probability 0.
+        is_smoothed = settings.prior_shape != "background" and settings.estimate != "ml"
         n_unnamed = 0
-        if n_declared is not None:
+        if n_declared is not None and is_smoothed:
             n_unnamed = n_declared - n_named
-        n_unseen = len(unseen) + n_unnamed
         if smoothing is None:
-            n_values = None
-            if n_unseen:
-                n_values = n_named + n_unseen
             smoothing = _choose_category_smoothing(
-                statistics, selected, settings.prior_shape, n_values
+                statistics, selected, settings.prior_shape, n_unnamed
             )
         models = LanguageModels(
-            statistics,
-            selected,
-            smoothing,
-            settings.prior_shape,
-            settings.estimate,
-            TermPseudoCounts.from_mapping(term_pseudo_counts, smoothing),
-            n_unseen,
-            sum(unseen) - smoothing * len(unseen),
-            n_declared is not None,
+            statistics=statistics,
+            selected=selected,
+            smoothing=smoothing,
+            prior_shape=settings.prior_shape,
+            estimate=settings.estimate,
+            term_pseudo_counts=TermPseudoCounts.from_mapping(term_pseudo_counts, smoothing),
+            n_unseen_outcomes=len(unseen) + n_unnamed,
+            extra_unseen_pseudo_counts=sum(unseen) - smoothing * len(unseen),
+            has_declared_outcomes=n_declared is not None and is_smoothed,
         )
         unseen_pseudo_count = np.nan
         if n_unnamed:
@@ -150,9 +146,9 @@ class CategoricalAttribute:
         return cls(name, models, value_pseudo_counts, unseen_pseudo_count)
 
     def get_unseen_pseudo_counts(self, values: Names) -> Floats:
-        """Return the pseudo-counts of possible values that no training document has, (n,).
+        """Return the pseudo-counts of possible values that no training document has, shape (n,).
 
-        nan for all other values, and for missing values.
+        It is nan for all other values, and for missing values, which are "".
         """
         category_terms = [make_category_term(self.name, value) for value in values]
         terms = self.language_models.statistics.vocabulary.find(category_terms)
@@ -181,14 +177,15 @@ class CategoricalAttribute:
 
 
 def _choose_category_smoothing(
-    statistics: ClassStatistics, selected: Mask, prior_shape: str, n_values: int | None
+    statistics: ClassStatistics, selected: Mask, prior_shape: str, n_unseen: int
 ) -> float:
     """Return the smoothing of the greatest evidence.
 
-    ``n_values`` is the number of possible values, if it is not that of the selected terms.
+    The possible values are the selected terms and ``n_unseen`` values that do not occur.
     """
     histogram = build_count_histogram(statistics, selected, prior_shape)
-    if n_values is not None:
+    if n_unseen:
+        n_values = int(np.count_nonzero(selected)) + n_unseen
         histogram = histogram._replace(base_measure=np.full(1, 1 / n_values), n_terms=n_values)
     return choose_smoothing_by_evidence(histogram, prior_shape)
 
@@ -198,7 +195,7 @@ class PoissonAttributes:
     """λ of each count in each class."""
 
     rates: Floats
-    """Shape (n_classes, n_columns)."""
+    """λ, shape (n_classes, n_columns)."""
 
     @classmethod
     def estimate(cls, moments: Moments, smoothing: float) -> Self:
@@ -212,7 +209,7 @@ class PoissonAttributes:
 
     @property
     def informative_columns(self) -> Mask:
-        """True for counts that are not always 0, shape (n_columns,). All others add 0."""
+        """True for counts that are not always 0, shape (n_columns,). All others are ignored."""
         return np.asarray(np.any(self.rates > 0, axis=0))
 
     def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
@@ -232,9 +229,9 @@ class NormalAttributes:
     """μ and σ² of each number in each class."""
 
     means: Floats
-    """Shape (n_classes, n_columns)."""
+    """μ, shape (n_classes, n_columns)."""
     variances: Floats
-    """Shape (n_classes, n_columns)."""
+    """σ², shape (n_classes, n_columns)."""
 
     @classmethod
     def estimate(cls, moments: Moments, smoothing: float, names: Names, classes: Names) -> Self:
@@ -245,8 +242,8 @@ class NormalAttributes:
         corpus_mean, corpus_variance = mean_and_variance(moments.sum_classes())
         mean, variance = mean_and_variance(moments)
         n = moments.documents
-        n_with_pseudo = n + smoothing
-        class_weight = np.divide(n, n_with_pseudo, out=np.zeros(n.shape), where=n_with_pseudo > 0)
+        n_smoothed = n + smoothing
+        class_weight = np.divide(n, n_smoothed, out=np.zeros(n.shape), where=n_smoothed > 0)
         corpus_weight = 1 - class_weight
         between_variance = class_weight * corpus_weight * (mean - corpus_mean) ** 2
         variances = class_weight * variance + corpus_weight * corpus_variance + between_variance
@@ -261,20 +258,20 @@ class NormalAttributes:
 
     @property
     def informative_columns(self) -> Mask:
-        """True for numbers with a variance, shape (n_columns,). All others add 0."""
+        """True for numbers with a variance, shape (n_columns,). All others are ignored."""
         return np.asarray(np.all(self.variances > 0, axis=0))
 
     def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
         """Return −½ [log 2πσ²_k + (x − μ_k)²/σ²_k] of values of a column, in nats.
 
-        ``values`` have the shape (n_docs, 1), the result has (n_docs, n_classes). x is at most
-        `MAX_STD_DEVIATIONS` from a mean.
+        ``values`` have the shape (n_docs, 1), the result has (n_docs, n_classes). Distances above
+        `MAX_STD_DEVIATIONS` count as this distance.
         """
         mean = self.means[:, column]
         variance = self.variances[:, column]
         with np.errstate(over="ignore"):
-            distance = np.minimum((values - mean) ** 2 / variance, MAX_STD_DEVIATIONS**2)
-        return -0.5 * (np.log(2 * np.pi * variance) + distance)
+            squares = np.minimum((values - mean) ** 2 / variance, MAX_STD_DEVIATIONS**2)
+        return -0.5 * (np.log(2 * np.pi * variance) + squares)
 
 
 def add_column_log_likelihoods(
@@ -285,11 +282,11 @@ def add_column_log_likelihoods(
     ``values`` have the shape (n_docs, n_columns), nan for a missing value, which adds 0. Return the
     number of values that count in each document, shape (n_docs,).
     """
-    counts = np.isfinite(values) & columns.informative_columns
-    for column in np.flatnonzero(counts.any(axis=0)).tolist():
-        rows = np.flatnonzero(counts[:, column])
+    is_used = np.isfinite(values) & columns.informative_columns
+    for column in np.flatnonzero(is_used.any(axis=0)).tolist():
+        rows = np.flatnonzero(is_used[:, column])
         scores[rows] += columns.compute_log_likelihood(column, values[rows, column, np.newaxis])
-    return np.asarray(np.count_nonzero(counts, axis=1))
+    return np.asarray(np.count_nonzero(is_used, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,9 +295,9 @@ class AttributeLikelihoods:
 
     categorical: tuple[CategoricalAttribute, ...]
     counts: PoissonAttributes | None
-    """None without counts and numbers."""
+    """None if the corpus has neither counts nor numbers."""
     numbers: NormalAttributes | None
-    """None also if the text classifier has the numbers among its features."""
+    """None like ``counts``, and if the text classifier has the numbers among its features."""
 
     @classmethod
     def estimate(
@@ -313,8 +310,8 @@ class AttributeLikelihoods:
     ) -> Self:
         """Estimate the likelihoods.
 
-        ``smoothing`` are the pseudo-counts of categorical attributes. None: the settings have
-        them.
+        ``smoothing`` are the pseudo-counts of categorical attributes. None means that the settings
+        fix or choose them.
         """
         categorical = _estimate_categorical(statistics, settings, smoothing)
         moments = statistics.moments
@@ -371,9 +368,10 @@ class AttributeLikelihoods:
         statistics: ClassStatistics,
         settings: Settings,
     ) -> Ints:
-        """Add the log-likelihoods of training documents to the scores, by all other documents.
+        """Add the log-likelihoods of training documents to the scores.
 
-        Scores and result have the shapes of `add_log_likelihood`.
+        The likelihoods of a document are estimated from all other documents. Arguments and result
+        have the shapes of `add_log_likelihood`.
         """
         n_attributes = np.zeros(len(documents), np.int64)
         for attribute in self.categorical:
@@ -388,7 +386,7 @@ class AttributeLikelihoods:
         n_counts = len(statistics.attributes.counts)
         for column, name in enumerate(statistics.attributes.number_columns):
             values = documents.matrix.values[:, column]
-            # One column for each document: the moments of all other documents.
+            # The moments of all other documents, with a column for each document.
             moments = statistics.moments.leave_one_out(column, values, documents.classes)
             likelihoods: PoissonAttributes | NormalAttributes
             if column < n_counts:
@@ -425,8 +423,8 @@ class AttributeLikelihoods:
     def compute_fits(self, statistics: ClassStatistics, settings: Settings) -> list[ComponentFit]:
         """Return the fit of each attribute to its values.
 
-        n of the BIC are the documents that have a value. The likelihood of numbers that are all
-        equal in a class is infinite.
+        The number n of the BIC counts the documents that have a value. The likelihood of numbers
+        that are all equal in a class is infinite.
         """
         fits = []
         for attribute in self.categorical:
@@ -458,7 +456,7 @@ class AttributeLikelihoods:
     def _iter_columns(
         self, matrix: DocumentTermMatrix
     ) -> Iterator[tuple[PoissonAttributes | NormalAttributes, Floats]]:
-        """Yield the counts and the numbers, each with its columns of the values."""
+        """Yield the distributions of counts and of numbers, each with its columns of the values."""
         if matrix.values is None or self.counts is None:
             return
         n_counts = self.counts.rates.shape[1]
@@ -472,9 +470,9 @@ def _estimate_categorical(
 ) -> tuple[CategoricalAttribute, ...]:
     """Estimate the categorical attributes, see `AttributeLikelihoods.estimate`."""
     names = statistics.attributes.categorical
-    pseudo_counts: Sequence[float | None] = smoothing or [
-        get_fixed_smoothing(settings, name) for name in names
-    ]
+    pseudo_counts: Sequence[float | None] | None = smoothing
+    if pseudo_counts is None:
+        pseudo_counts = [get_fixed_smoothing(settings, name) for name in names]
     declared_sizes = parse_declared_sizes(settings.reading)
     return tuple(
         CategoricalAttribute.estimate(statistics, name, pseudo_count, settings, n_declared)
@@ -483,11 +481,12 @@ def _estimate_categorical(
 
 
 class ColumnFits(NamedTuple):
-    """Fits of columns of counts or numbers, both of shape (n_classes, n_columns), in nats."""
+    """Fits of columns of counts or numbers to a distribution, in nats."""
 
     evidence: Floats
+    """Log evidence, shape (n_classes, n_columns)."""
     log_likelihood: Floats
-    """At maximum likelihood."""
+    """Maximum of the log-likelihood, shape (n_classes, n_columns)."""
 
 
 def _list_column_fits(
@@ -498,7 +497,10 @@ def _list_column_fits(
     n_class_parameters: int,
     has_prior: bool,
 ) -> list[ComponentFit]:
-    """Return the fit of each column, with ``n_class_parameters`` for each class."""
+    """Return the fit of each column.
+
+    A class has ``n_class_parameters`` parameters. Without a prior the evidence is not defined.
+    """
     components = []
     for column, name in enumerate(names):
         log_likelihood = fits.log_likelihood[:, column]
@@ -563,8 +565,9 @@ def measure_normal_fits(moments: Moments, smoothing: float) -> ColumnFits:
 def get_fixed_smoothing(settings: Settings, name: str = "") -> float | None:
     """Return the pseudo-count that the settings fix for the values of an attribute.
 
-    None if it is chosen by evidence: for ``auto`` and other methods, and if the settings only have
-    pseudo-counts of terms and other attributes.
+    Without a ``name``, return the number that the settings fix for all attributes. Return None if
+    the pseudo-count is chosen: by ``auto`` or another method, or because the settings only have
+    pseudo-counts of terms and of other attributes.
     """
     if settings.estimate == "ml":
         return 0.0
@@ -616,7 +619,7 @@ def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class NumberStandardizer:
-    """Standardises the last numbers of a document: (x − centre) / scale."""
+    """Standardises the last columns of counts and numbers of a document: (x − centre) / scale."""
 
     centres: Floats
     """The means over the corpus, shape (n_columns,)."""
@@ -643,7 +646,7 @@ class NumberStandardizer:
     def standardize(self, matrix: DocumentTermMatrix) -> Floats:
         """Return the standardised numbers of documents, shape (n_docs, n_columns).
 
-        nan for missing numbers. All others are within ±`MAX_STD_DEVIATIONS`.
+        Missing numbers are nan. All other results are within ±`MAX_STD_DEVIATIONS`.
         """
         if matrix.values is None:
             return np.empty((matrix.n_documents, 0))
@@ -655,9 +658,10 @@ class NumberStandardizer:
 
 @dataclass(frozen=True, eq=False)
 class ColumnFeatures:
-    """The features of a classifier that has attributes among its features.
+    """The features of a classifier that has all attributes among its features.
 
-    Each category is 1 in the documents that have it. Counts and numbers are standardised.
+    A category is a feature that is 1 in the documents that have it. Counts and numbers are
+    standardised features.
     """
 
     scored_terms: Mask
@@ -665,7 +669,7 @@ class ColumnFeatures:
     category_terms: Mask
     """True for categories that occur, shape (n_terms,)."""
     number_standardizer: NumberStandardizer
-    """All columns of counts and numbers."""
+    """Standardises all columns of counts and numbers."""
 
     @classmethod
     def from_statistics(cls, statistics: ClassStatistics, selected: Mask) -> Self:

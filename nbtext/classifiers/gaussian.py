@@ -154,9 +154,9 @@ def compute_ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
 
 
 def _make_sphere(moments: Floats, features: Floats, shape: str) -> Floats:
-    """Return the target (tr S / p) I, in the shape of ``moments``.
+    """Return the target of shrinkage, (tr S / p) I, in the shape of ``moments``.
 
-    If the classes have no variance, it has the variance of all documents, or else 1.
+    If there is no variance within classes, its variance is that of all documents, or else 1.
     """
     n_features = features.shape[1]
     trace = moments.sum()
@@ -245,7 +245,10 @@ class GaussianClasses:
 
     def draw(self, label_index: int, random: np.random.Generator) -> Floats:
         """Draw x = μ_k + U⁻ᵀz from N(μ_k, Σ_k), with z ~ N(0, I), shape (n_features,)."""
-        root = self.roots[0 if self.shares_covariance else label_index]
+        root_index = label_index
+        if self.shares_covariance:
+            root_index = 0
+        root = self.roots[root_index]
         noise = random.standard_normal(self.means.shape[1])
         mean = self.means[label_index]
         if self.is_diagonal:
@@ -294,15 +297,14 @@ class GaussianClasses:
         return distances
 
     def _compute_shared_distances(self, features: Floats) -> Floats:
-        """Return |Uᵀ(x − μ_k)|² for one U, expanded to a product of matrices."""
+        """Return |Uᵀ(x − μ_k)|² for one U, as |Uᵀx|² − 2 (Uᵀx)ᵀ(Uᵀμ_k) + |Uᵀμ_k|²."""
         # Relative to the middle of the means, rounding loses little.
         middle = self.means.mean(axis=0)
         points = _multiply_by_root(features - middle, self.roots[0])
         means = _multiply_by_root(self.means - middle, self.roots[0])
-        squares: Floats = (
-            (points**2).sum(axis=1)[:, np.newaxis] - 2 * points @ means.T + (means**2).sum(axis=1)
-        )
-        return np.maximum(squares, 0.0)
+        point_squares = (points**2).sum(axis=1, keepdims=True)
+        squares: Floats = point_squares - 2 * points @ means.T + (means**2).sum(axis=1)
+        return np.maximum(squares, 0.0)  # rounding may leave −1e-16
 
 
 def _get_diagonals(roots: Floats) -> Floats:
@@ -318,6 +320,7 @@ def _compute_class_means(features: Floats, classes: Ints, n_classes: int) -> Flo
     A class without documents gets the mean of all documents.
     """
     order = np.argsort(classes, kind="stable")
+    # The documents of a class are now in a row.
     present, starts, sizes = np.unique(classes[order], return_index=True, return_counts=True)
     means = np.zeros((n_classes, features.shape[1]))
     if len(features):
@@ -388,7 +391,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         statistics = training.statistics
         settings = training.settings
         documents = training.documents
-        # Rounding depends on the order.
+        # Rounding depends on the order, so it must not be that of the input.
         documents = documents.take(np.lexsort((documents.classes, documents.hashes)))
         latent_space = LatentSpace.from_documents(
             statistics, training.selected, documents.matrix, settings.latent
@@ -410,7 +413,10 @@ class GaussianDiscriminantAnalysis(Classifier):
             shape=_get_shape(settings),
             shrinkage=shrinkage,
         )
-        return cls(training, latent_space, number_standardizer, _round_to_float32(gaussians))
+        rounded = GaussianClasses(
+            _round_to_float32(gaussians.means), _round_to_float32(gaussians.roots)
+        )
+        return cls(training, latent_space, number_standardizer, rounded)
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log π_k + log N(x | μ_k, Σ_k), shape (n_docs, n_classes), in nats.
@@ -466,11 +472,11 @@ class GaussianDiscriminantAnalysis(Classifier):
             projection.size == n_terms * n_latent, "its projection does not fit its terms"
         )
         n_roots = _count_covariances(settings, n_classes)
-        n_root_numbers = n_features
-        if settings.covariance_shape == "full":
-            n_root_numbers = n_features * (n_features + 1) // 2
+        numbers_per_root = n_features
+        if settings.covariance_shape == "full":  # a triangle
+            numbers_per_root = n_features * (n_features + 1) // 2
         require_valid_model(
-            roots.size == n_roots * n_root_numbers, "its covariances do not fit its means"
+            roots.size == n_roots * numbers_per_root, "its covariances do not fit its means"
         )
         means = means.astype(np.float64).reshape(n_classes, n_features)
         _require_valid_means(means, projection, n_latent)
@@ -486,10 +492,10 @@ class GaussianDiscriminantAnalysis(Classifier):
 def _require_covariances_fit(settings: Settings, n_classes: int, n_features: int) -> None:
     """Raise `UsageError` if covariances have more than `MAX_COVARIANCE_NUMBERS` numbers."""
     n_covariances = _count_covariances(settings, n_classes)
-    size = n_features
+    numbers_per_covariance = n_features
     if settings.covariance_shape == "full":
-        size = n_features**2
-    if n_covariances * size <= MAX_COVARIANCE_NUMBERS:
+        numbers_per_covariance = n_features**2
+    if n_covariances * numbers_per_covariance <= MAX_COVARIANCE_NUMBERS:
         return
     verb = "are"
     if n_covariances == 1:
@@ -501,27 +507,23 @@ def _require_covariances_fit(settings: Settings, n_classes: int, n_features: int
     )
 
 
-def _round_to_float32(gaussians: GaussianClasses) -> GaussianClasses:
-    """Round means and roots to float32; raise `UsageError` if one is above `MAX_PARAMETER`.
+def _round_to_float32(numbers: Floats) -> Floats:
+    """Return numbers of float32 precision; raise `UsageError` if one is above `MAX_PARAMETER`.
 
     Further digits depend on the machine, and so would the bytes of a model file.
     """
-    rounded = []
-    for numbers in (gaussians.means, gaussians.roots):
-        if not np.all(np.abs(numbers) <= MAX_PARAMETER):
-            raise UsageError(
-                "the numbers are too large or too small without a scale",
-                hint="use --set covariance-shape=spherical",
-            )
-        rounded.append(numbers.astype(np.float32).astype(np.float64))
-    means, roots = rounded
-    return GaussianClasses(means, roots)
+    if not np.all(np.abs(numbers) <= MAX_PARAMETER):
+        raise UsageError(
+            "the numbers are too large or too small without a scale",
+            hint="use --set covariance-shape=spherical",
+        )
+    return numbers.astype(np.float32).astype(np.float64)
 
 
 def _require_valid_means(means: Floats, projection: Numbers, n_latent: int) -> None:
-    """Raise `ModelError` if means in a model file are too large.
+    """Raise `ModelError` if means or the projection in a model file are too large.
 
-    ``n_latent`` of the features are latent, all others numbers.
+    The first ``n_latent`` features are latent, all others are numbers.
     """
     magnitudes = np.abs(means)
     max_latent = 1 + LATENT_ROUNDING
@@ -567,11 +569,11 @@ def _make_number_standardizer(training: Training) -> NumberStandardizer:
 def _compute_features(
     matrix: DocumentTermMatrix, latent_space: LatentSpace, number_standardizer: NumberStandardizer
 ) -> tuple[Floats, Ints, Mask]:
-    """Return the features of documents.
+    """Return the features of documents, their lengths, and a mask of documents with features.
 
-    Return the latent features and standardised numbers, shape (n_docs, n_features), the number of
-    tokens and numbers that count, shape (n_docs,), and a mask of documents with features. A
-    document that lacks a number, or all terms of the latent space, has no features.
+    The features, shape (n_docs, n_features), are latent features, then standardised numbers. The
+    lengths, shape (n_docs,), are tokens and numbers that count. A document that lacks a number, or
+    all terms of the latent space, has no features, so False in the mask.
     """
     latent, lengths = latent_space.project(matrix)
     numbers = number_standardizer.standardize(matrix)
@@ -585,7 +587,7 @@ def _compute_features(
 
 
 def _get_shape(settings: Settings) -> str:
-    """Return the shape of covariances, ``full``, ``diagonal`` or ``spherical``."""
+    """Return the shape of covariances without its scale: full, diagonal or spherical."""
     return settings.covariance_shape.removesuffix("-unscaled")
 
 
@@ -626,10 +628,10 @@ def get_gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> Classif
 
 
 def compute_gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> ClassBoundaries | None:
-    """Return the boundaries in latent features and in numbers in their own units.
+    """Return the boundaries in latent features and in numbers, which are in their own units.
 
-    Without latent features, they include means and covariances. Return None for quadratic
-    boundaries in latent features.
+    Means and covariances are only included without latent features. Return None for quadratic
+    boundaries in latent features, which nobody could read.
     """
     n_latent = classifier.latent_space.projection.shape[1]
     gaussians = classifier.gaussians
@@ -684,8 +686,9 @@ def measure_gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[Comp
             "AIC and BIC are not defined: a covariance has no inverse",
             hint="use fewer features or a simpler covariance",
         ) from None
-    true_densities = unshrunk.compute_log_density(features)[np.arange(classes.size), classes]
-    log_likelihoods = true_densities - np.log(standardizer.scales).sum()
+    log_densities = unshrunk.compute_log_density(features)
+    true_log_densities = log_densities[np.arange(classes.size), classes]
+    log_likelihoods = true_log_densities - np.log(standardizer.scales).sum()
     p = features.shape[1]
     n_covariance_parameters = {"full": p * (p + 1) // 2, "diagonal": p, "spherical": 1}[shape]
     fit = MaximumLikelihoodFit(

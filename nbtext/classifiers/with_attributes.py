@@ -1,8 +1,8 @@
-"""A classifier of texts with attributes: by the naive Bayes assumption log-likelihoods add up.
+"""A classifier of documents with text and attributes, whose log-likelihoods are added up.
 
 log p(d, a, C_k) = log p(d, C_k) + Σ log p(a | C_k) over the attributes of a document.
 Source: T. Mitchell, Machine learning (1997), section 6.9.
-Discriminative classifiers do not need this: they have attributes among their own features.
+Classifiers with attributes among their own features, such as logistic regression, do not need it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AttributedClassifier(Classifier):
     def estimate(cls, training: Training) -> Self:
         """Estimate the text classifier and the likelihoods of the attributes.
 
-        Raise `UsageError` if log-likelihoods cannot be added to the scores of the texts.
+        Raise `UsageError` if the text classifier or an attribute cannot be estimated.
         """
         text_class = load_classifier_class(training.settings.classifier)
         return cls._from_text_classifier(text_class.estimate(training), training, None)
@@ -96,7 +96,8 @@ class AttributedClassifier(Classifier):
     ) -> Self:
         """Add the likelihoods of the attributes to a text classifier.
 
-        ``smoothing`` are the pseudo-counts of categorical attributes. None: choose them.
+        ``smoothing`` are the pseudo-counts of categorical attributes. None means that the settings
+        fix or choose them.
         """
         likelihoods = AttributeLikelihoods.estimate(
             training.statistics,
