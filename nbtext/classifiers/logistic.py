@@ -9,11 +9,12 @@ that naive Bayes uses. Source: S. Wang, C. Manning, Baselines and bigrams (2012)
 Attributes have the scale 1 and the same penalty. For multi-label documents,
 p(label k | d) = σ(s_k), all scales are 1, and all labels have one penalty.
 
-The fit is by L-BFGS (J. Nocedal, Updating quasi-Newton matrices with limited storage, 1980).
-Started at w = 0, every vector is w_jk = s_jk Σ_d x_jd a_dk for a matrix a, (n_docs, n_classes),
-where s is the scale (representer theorem: B. Schölkopf et al., 2001). A vector is stored as a and
-G a, its contribution to the scores, with G_k = X S_k² Xᵀ. These give inner products and scores on
-a line, so an iteration applies G once, and no vector has the size of terms × classes.
+The fit is by L-BFGS (J. Nocedal, Updating quasi-Newton matrices with limited storage, 1980). Its
+vectors are points, steps and gradients. It starts at w = 0, so each vector is
+w_jk = s_jk Σ_d x_jd a_dk with coefficients a, shape (n_docs, n_classes), and scales s_jk
+(representer theorem: B. Schölkopf et al., 2001). A vector is stored as a and G a, its contribution
+to the scores, with G_k = X S_k² Xᵀ. Inner products, and scores on a line, follow from a and G a. So
+an iteration applies G once, and no vector has the size of terms × classes.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ MAX_CORRECTION_PAIRS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
 
 NUMBERS_PER_DOCUMENT_AND_CLASS = 2 * (2 * MAX_CORRECTION_PAIRS + 5)
-"""Numbers in memory for each document and class: two for each vector, and five more vectors."""
+"""Numbers in memory for each document and class: two for each vector of pairs and five vectors."""
 
 MAX_ITERATIONS = 300
 
@@ -90,10 +91,10 @@ MAX_SEARCH_EXCESS_NATS = 1e-4
 """Excess of the objective over its minimum, per document, that is enough to compare penalties."""
 
 MAX_EXCESS_NATS = 1e-6
-"""The same for the final model of a large corpus."""
+"""Excess per document that is enough for the final model of a large corpus."""
 
 MAX_SETTLED_EXCESS_NATS = 1e-8
-"""The same for the final model of a small corpus, whose probabilities then have settled.
+"""Excess per document of the final model of a small corpus, whose probabilities have then settled.
 
 The excess is at least Σ_d KL(p*_d ‖ p_d), where p* is the posterior at the minimum. So by Pinsker's
 inequality, the root mean square error of a probability of a training document is at most 7e-5.
@@ -104,17 +105,17 @@ MAX_LINE_SEARCH_POINTS = 50
 
 WOLFE_DESCENT = 1e-4
 WOLFE_CURVATURE = 0.9
-"""Constants of Wolfe's conditions for the end of a line search, relative to the first slope."""
+"""Wolfe's conditions: the slopes that end a line search, as parts of its first slope."""
 
 FIRST_L2 = 1.0
 """The l2 that ``auto`` tries first. It is final if `MIN_HELD_OUT_DOCUMENTS` is not reached."""
 
 WEAKER_L2 = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 STRONGER_L2 = (3.0, 10.0, 30.0, 100.0)
-"""Values that ``auto`` tries next: weaker ones, or if the first is not better, stronger ones."""
+"""Values that ``auto`` tries in order while the loss falls; stronger ones if 0.3 is worse."""
 
 MIN_HELD_OUT_DOCUMENTS = 10
-"""Held-out documents, of classes with other documents, that choose l2."""
+"""Held-out documents that ``auto`` needs. Their classes must have other documents."""
 
 MAX_SCALES_IN_MEMORY = 1 << 17
 """Scales, terms times classes, that are computed in float64 at once."""
@@ -126,7 +127,7 @@ MAX_BLOCK_DOCUMENTS = 1 << 10
 """Documents whose features are computed in float64 at once."""
 
 MAX_SCORED_DOCUMENTS = 1 << 8
-"""Documents whose terms' weights are in float64 at once."""
+"""Held-out documents in a block. The weights of their terms are in float64 at once."""
 
 MAX_CHEAP_ITERATION_NUMBERS = 20_000_000
 """Numbers that an iteration may touch, about 10 ms, for `MAX_SETTLED_EXCESS_NATS`."""
@@ -144,17 +145,17 @@ def _sum_products(a: Reals, b: Reals) -> float:
 
 
 class _Vector(NamedTuple):
-    """Weights and biases, or a gradient or step of them."""
+    """Weights and biases, or a gradient or step of weights and biases."""
 
     coefficients: Reals
     """a, shape (n_docs, n_classes)."""
     products: Reals
     """G a, shape (n_docs, n_classes)."""
     bias: Reals
-    """Shape (n_classes,)."""
+    """b, shape (n_classes,)."""
 
     def plus(self, vector: _Vector, factor: float) -> _Vector:
-        """Return the sum with a multiple of another vector."""
+        """Return the sum of this vector and ``factor`` times another vector, in its precision."""
         sums = [
             array + array.dtype.type(factor) * addend
             for array, addend in zip(self, vector, strict=True)
@@ -162,7 +163,7 @@ class _Vector(NamedTuple):
         return _Vector(*sums)
 
     def times(self, factor: float) -> _Vector:
-        """Return a multiple."""
+        """Return ``factor`` times this vector, in its precision."""
         return _Vector(*[array * array.dtype.type(factor) for array in self])
 
     def dot(self, vector: _Vector) -> float:
@@ -180,7 +181,7 @@ class ClassTruth:
 
     @classmethod
     def from_labels(cls, labels: DocumentLabels, n_classes: int) -> ClassTruth:
-        """Return the truth of documents."""
+        """Return the true classes of documents."""
         del n_classes
         return cls(labels.indices)
 
@@ -190,14 +191,15 @@ class ClassTruth:
     def compute_biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
         """Return log(D_k / D), shape (n_classes,).
 
-        ``weights`` of the documents have the sum ``size``.
+        ``weights`` of the documents, shape (n_docs,), have the sum ``size``. None means that each
+        weight is 1.
         """
         return log(np.bincount(self.classes, weights, n_classes) / size)
 
     def compute_residual(self, scores: Reals) -> Reals:
         """Return p(C_k | d) − [k is the true class], shape (n_docs, n_classes).
 
-        Overwrite the scores of the classes.
+        The result overwrites ``scores``.
         """
         scores -= scores.max(axis=1, keepdims=True)
         np.exp(scores, out=scores)
@@ -215,7 +217,7 @@ class LabelTruth:
 
     @classmethod
     def from_labels(cls, labels: DocumentLabels, n_classes: int) -> LabelTruth:
-        """Return the truth of documents."""
+        """Return the true labels of documents."""
         return cls(labels.to_mask(n_classes))
 
     def __len__(self) -> int:
@@ -224,7 +226,8 @@ class LabelTruth:
     def compute_biases(self, weights: Reals | None, size: float, n_classes: int) -> Floats:
         """Return log D_k / (D − D_k), shape (n_labels,).
 
-        ``weights`` of the documents have the sum ``size``.
+        ``weights`` of the documents, shape (n_docs,), have the sum ``size``. None means that each
+        weight is 1.
         """
         del n_classes
         if weights is None:
@@ -236,7 +239,7 @@ class LabelTruth:
     def compute_residual(self, scores: Reals) -> Reals:
         """Return p(label k | d) − [the document has label k], shape (n_docs, n_labels).
 
-        Overwrite the scores, which are log odds.
+        The result overwrites ``scores``, which are log odds.
         """
         from scipy.special import expit
 
@@ -256,30 +259,31 @@ TRUTH_TYPES: dict[type[Posterior], type[ClassTruth | LabelTruth]] = {
 class LogisticProblem:
     """Features, scales and true classes of the documents of a fit.
 
-    Most n-grams occur in only one document. Their contribution to G a is a multiple of that
-    document's row of a, so the fit only needs the sum of their multiples. Their weights are
-    computed on request.
+    Most n-grams are single terms, which occur in only one document. Their contribution to the row
+    of the document in G a is a multiple of its row of a, so the fit only needs
+    `single_squares`, the sums of these factors. `compute_scaled_weights` returns their weights.
+    All other terms are shared terms.
     """
 
     transposed: tuple[Any, ...]
     """Xᵀ of shared terms in blocks of `MAX_BLOCK_WEIGHTS`, each a `scipy.sparse` array by rows.
 
-    A block contains x_jd, shape (n, n_docs). Both products with X go through a block in order,
-    which takes half the memory and time of X by rows.
+    A block contains x_jd of n terms, shape (n, n_docs). Products with X and with Xᵀ both read a
+    block in order, which takes half the memory and time of X by rows.
     """
     squares: tuple[Reals, ...]
     """s_jk² of the terms of each block, shape (n, n_classes)."""
     single_squares: Reals
-    """Σ_j x_jd² s_jk² over the terms j that only this document contains, (n_docs, n_classes)."""
+    """Σ_j x_jd² s_jk² over the single terms j of each document d, shape (n_docs, n_classes)."""
     truth: ClassTruth | LabelTruth
     is_shared: Mask
-    """True for terms of two or more documents, or of none, shape (n_terms,)."""
+    """True for terms that do not occur in exactly one document, shape (n_terms,)."""
     positions: Ints
-    """Position of each term among shared or among single terms, shape (n_terms,)."""
+    """Position of each term in the blocks, or among single terms, shape (n_terms,)."""
     single_values: Reals
-    """x of the single terms, which occur in only one document, shape (n_single,)."""
+    """x of each single term in its document, shape (n_single,)."""
     single_documents: Ints
-    """The documents of the single terms, shape (n_single,)."""
+    """Row of the document of each single term, shape (n_single,)."""
     compute_scales: Callable[[Ints], Reals]
     """Returns s_jk of terms by index, shape (n, n_classes)."""
     weights: Reals | None = None
@@ -294,19 +298,20 @@ class LogisticProblem:
         truth: ClassTruth | LabelTruth,
         weights: Floats | None = None,
     ) -> Self:
-        """Return the problem of features by rows.
+        """Return the problem of these features.
 
-        ``features`` are a `scipy.sparse` array, shape (n_docs, n_terms), of the same floating type
-        as the result of ``compute_scales``.
+        ``features`` are a `scipy.sparse` array by rows, shape (n_docs, n_terms), of the same
+        floating type as the result of ``compute_scales``.
         """
         columns = features.tocsc()
-        del features  # The caller does not need it any more, and it is large.
+        del features  # It is large, and the caller does not need it any more.
         n_documents_of_term = np.diff(columns.indptr)
         is_shared = n_documents_of_term != 1
         shared = np.flatnonzero(is_shared)
         single = np.flatnonzero(~is_shared)
-        # Weights of frequent terms are next to each other, in the processor's cache.
-        shared = shared[np.argsort(-n_documents_of_term[shared], kind="stable")]
+        # Weights of frequent terms should be next to each other, in the processor's cache.
+        by_frequency = np.argsort(-n_documents_of_term[shared], kind="stable")
+        shared = shared[by_frequency]
         positions = np.empty(n_documents_of_term.size, np.int32)
         positions[shared] = np.arange(shared.size)
         positions[single] = np.arange(single.size)
@@ -324,16 +329,16 @@ class LogisticProblem:
         if weights is not None:
             weights = weights.astype(single_squares.dtype)
         return cls(
-            transposed,
-            squares,
-            single_squares,
-            truth,
-            is_shared,
-            positions,
-            single_values,
-            single_documents,
-            compute_scales,
-            weights,
+            transposed=transposed,
+            squares=squares,
+            single_squares=single_squares,
+            truth=truth,
+            is_shared=is_shared,
+            positions=positions,
+            single_values=single_values,
+            single_documents=single_documents,
+            compute_scales=compute_scales,
+            weights=weights,
         )
 
     @property
@@ -346,7 +351,8 @@ class LogisticProblem:
     @property
     def shape(self) -> tuple[int, int]:
         """(n_docs, n_classes)."""
-        return self.single_squares.shape[0], self.single_squares.shape[1]
+        n_documents, n_classes = self.single_squares.shape
+        return n_documents, n_classes
 
     def apply_gram(self, coefficients: Reals) -> Reals:
         """Return G a, shape (n_docs, n_classes)."""
@@ -358,16 +364,16 @@ class LogisticProblem:
         return products
 
     def _iter_block_weights(self, coefficients: Reals) -> Iterator[Reals]:
-        """Yield w_jk s_jk of a for the terms of each block."""
+        """Yield the scaled weights w_jk s_jk of coefficients a for the terms of each block."""
         for transposed, squares in zip(self.transposed, self.squares, strict=True):
             weights = transposed @ coefficients
             weights *= squares
             yield weights
 
     def compute_scaled_weights(self, coefficients: Reals, terms: Ints | None = None) -> Reals:
-        """Return w_jk s_jk of a, by which features are multiplied, shape (n, n_classes).
+        """Return the scaled weights w_jk s_jk of coefficients a, shape (n, n_classes).
 
-        ``terms`` are indices, None for all terms.
+        ``terms`` are indices. None means all terms.
         """
         if terms is None:
             terms = np.arange(self.positions.size)
@@ -391,7 +397,7 @@ class LogisticProblem:
         return result
 
     def make_start(self) -> _Vector:
-        """Return weights of 0 and the biases of the truth.
+        """Return the vector of weights 0 and the biases that then are best.
 
         The bias of a class without documents is −inf.
         """
@@ -405,8 +411,7 @@ class LogisticProblem:
 
     def compute_residual(self, point: _Vector) -> Reals:
         """Return (p(C_k | d) − [k is true]) times the weight of d, shape (n_docs, n_classes)."""
-        residual: Reals = point.products + point.bias
-        residual = self.truth.compute_residual(residual)
+        residual: Reals = self.truth.compute_residual(point.products + point.bias)
         if self.weights is not None:
             residual *= self.weights[:, np.newaxis]
         return residual
@@ -416,8 +421,9 @@ class LogisticProblem:
 
         The gradient of the biases is Σ_d (p − y)_d, without a penalty.
         """
-        loss_gradient = _Vector(residual, self.apply_gram(residual), residual.sum(axis=0))
-        return loss_gradient.plus(point._replace(bias=np.zeros_like(point.bias)), l2)
+        loss_gradient = self.make_vector(residual, residual.sum(axis=0))
+        weights = point._replace(bias=np.zeros_like(point.bias))
+        return loss_gradient.plus(weights, l2)
 
 
 def _square_scales(compute_scales: Callable[[Ints], Reals], terms: Ints, n_classes: int) -> Reals:
@@ -451,7 +457,7 @@ def _sum_single_squares(
 
 
 class _CorrectionPair(NamedTuple):
-    """An iteration that L-BFGS remembers."""
+    """A step of L-BFGS, with the change of the gradient that it caused."""
 
     step: _Vector
     gradient_change: _Vector
@@ -477,8 +483,8 @@ def minimise(
 ) -> Minimum:
     """Return a point at most ``precision`` nats per document above the minimum.
 
-    If ``max_iterations`` are not enough, return the best point. The excess may rise in an
-    iteration, and rises again where single precision ends.
+    If ``max_iterations`` are not enough, return the best point. It need not be the last point: the
+    excess may rise in an iteration, and does so where single precision ends.
     """
     point = start
     residual = problem.compute_residual(start)
@@ -488,12 +494,13 @@ def minimise(
     for iteration in track_progress(range(1, max_iterations + 1), "iteration"):
         if best.excess <= precision:
             break
-        step = _compute_direction(gradient, pairs)
-        search = _search_line(problem, point, step, l2, gradient.dot(step))
+        direction = _compute_direction(gradient, pairs)
+        search = _search_line(problem, point, direction, l2, gradient.dot(direction))
         if search is None:  # The slope is lost in rounding.
             break
         length, residual = search
-        step = step.times(length)
+        step = direction.times(length)
+        del direction  # It is large.
         point = point.plus(step, 1)
         last_gradient = gradient
         gradient = problem.compute_gradient(residual, point, l2)
@@ -518,8 +525,9 @@ def _estimate_excess(
     ‖g_w‖² / (2·l2) above its minimum. The gain of better biases is estimated by a Newton step of
     each bias, so the sum is not a strict bound. The sum over documents is weighted.
     """
-    weight_gradient = max(_sum_products(gradient.coefficients, gradient.products), 0.0)
+    weight_squares = max(_sum_products(gradient.coefficients, gradient.products), 0.0)
     bias_squares = gradient.bias.astype(np.float64) ** 2
+    # |residual| is the weight times p or 1 − p.
     weighted_p = np.abs(residual)
     p = weighted_p
     if problem.weights is not None:
@@ -528,13 +536,13 @@ def _estimate_excess(
     bias_gains = np.divide(
         bias_squares, curvature, out=np.zeros_like(bias_squares), where=curvature > 0
     )
-    return float(weight_gradient / l2 + bias_gains.sum()) / (2 * (problem.size or 1.0))
+    return float(weight_squares / l2 + bias_gains.sum()) / (2 * (problem.size or 1.0))
 
 
 def _compute_direction(gradient: _Vector, pairs: list[_CorrectionPair]) -> _Vector:
-    """Return minus the inverse Hessian times the gradient: the two loops of Nocedal.
+    """Return minus the inverse Hessian times the gradient, by the two loops of Nocedal.
 
-    The Hessian is estimated from the pairs.
+    The Hessian is estimated from the pairs. Without pairs, return a step of length 1.
     """
     direction = gradient.times(-1)
     factors = []
@@ -543,8 +551,9 @@ def _compute_direction(gradient: _Vector, pairs: list[_CorrectionPair]) -> _Vect
         factors.append(factor)
         direction = direction.plus(pair.gradient_change, -factor)
     if pairs:
-        last_change = pairs[-1].gradient_change
-        direction = direction.times(pairs[-1].curvature / last_change.dot(last_change))
+        last = pairs[-1]
+        scale = last.curvature / last.gradient_change.dot(last.gradient_change)
+        direction = direction.times(scale)
     else:
         direction = direction.times(1 / np.sqrt(gradient.dot(gradient)))
     for pair, factor in zip(pairs, reversed(factors), strict=True):
@@ -556,13 +565,13 @@ def _compute_direction(gradient: _Vector, pairs: list[_CorrectionPair]) -> _Vect
 def _search_line(
     problem: LogisticProblem, point: _Vector, direction: _Vector, l2: float, first_slope: float
 ) -> tuple[float, Reals] | None:
-    """Return a step length and the residual at that point.
+    """Return the length of a step that fulfils Wolfe's conditions, and the residual after it.
 
-    Return None if no such point is found, or if the slope is not negative in single precision.
+    Return None if no length is found, or if ``first_slope`` is not negative, because of rounding.
 
-    On a convex line, a slope t·f'(t) ≤ `DESCENT`·t·f'(0) implies Wolfe's first condition, and
-    f'(t) ≥ `CURVATURE`·f'(0) is the second. So slopes are enough. Differences of the objective,
-    which rounding makes useless near the minimum, are not needed.
+    f is the objective on the line, and t the length. f is convex, so f'(t) ≤ `WOLFE_DESCENT` · f'(0)
+    implies Wolfe's first condition. f'(t) ≥ `WOLFE_CURVATURE` · f'(0) is the second. So slopes are
+    enough, and not differences of the objective, which rounding makes useless near the minimum.
     """
     if not first_slope < 0:
         return None
@@ -593,7 +602,7 @@ def _search_line(
 def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: float) -> Floats:
     """Return r_jk, the log-count ratio of naive Bayes, shape (n, n_classes).
 
-    r_jk = log((m_jk + α) / Σ_i (m_ik + α)) minus the same of all other classes together.
+    r_jk = log((m_jk + α) / Σ_i (m_ik + α)) minus this logarithm for all other classes together.
     ``counts`` are m_jk of n terms, shape (n, n_classes). ``totals`` are Σ_i m_ik of all ``n_terms``
     terms, shape (n_classes,). Source: Wang, Manning (2012), eq. 1.
 
@@ -615,7 +624,9 @@ class _FitReport(NamedTuple):
     """The outcome of the fit, which the model file contains."""
 
     l2: float
+    """The penalty of the fit, chosen or set."""
     iterations: float
+    """Number of iterations, a float like all numbers in the model file."""
     excess: float
     """Estimated excess over the minimum, in nats per document."""
 
@@ -637,11 +648,11 @@ class LogisticRegression(LinearClassifier):
     """b_k, shape (n_classes,)."""
     outcome: _FitReport
     held_out: HeldOutScores | None = None
-    """Documents held out to choose l2, scored by a model of all others. None if l2 was set."""
+    """Documents held out to choose l2, scored by a model of all others. None without a choice."""
 
     @staticmethod
     def compute_held_out_loss(held_out: HeldOutScores) -> float:
-        """Return the loss of held-out documents that chooses l2, after calibration, in nats."""
+        """Return the loss by which l2 is chosen: after calibration, per document, in nats."""
         return compute_calibrated_log_loss(held_out)
 
     @classmethod
@@ -760,6 +771,7 @@ class LogisticRegression(LinearClassifier):
         scores, lengths = super().joint_log_likelihood(matrix)
         standardizer = self.training.column_features.number_standardizer
         numbers = np.nan_to_num(standardizer.standardize(matrix))
+        # Without counts and numbers in the documents, there are fewer columns than weights.
         for values, weights in zip(numbers.T, self.number_weights, strict=False):
             scores += values[:, np.newaxis] * weights
         return scores, lengths + matrix.n_values
@@ -776,7 +788,7 @@ class MultiLabelLogisticRegression(LogisticRegression):
     def compute_held_out_loss(held_out: HeldOutScores) -> float:
         """Return the mean over documents of the sum of −log p over labels, in nats.
 
-        It is the loss before calibration, of documents whose labels the model knows.
+        The loss is before calibration. Documents with unknown labels are ignored.
         """
         known_documents = held_out.take_known_classes()
         scores = known_documents.scores
@@ -794,7 +806,7 @@ def score_logistic_held_out(
 ) -> HeldOutScores:
     """Return the scores of the documents that were held out to choose l2.
 
-    If l2 was set, hold out as many, and score them by a model of all others with the same l2.
+    If l2 was set, hold out these documents now, and score them by a model of all others.
     """
     if classifier.held_out is not None:
         return classifier.held_out
@@ -831,7 +843,7 @@ def iter_column_scores(
     classifier: LogisticRegression,
     matrix: DocumentTermMatrix,
 ) -> Iterator[Floats]:
-    """Yield the contribution of each category, then of each number of one document.
+    """Yield the contribution of each categorical attribute, then of each number of one document.
 
     Each has the shape (n_classes,), in nats.
     """
@@ -870,10 +882,10 @@ def collect_convergence_warnings(classifier: LogisticRegression) -> list[str]:
 
 
 class _FitDocuments(NamedTuple):
-    """Documents of a corpus to fit to, in an order that does not depend on the input."""
+    """Documents of a corpus to fit to, in an order that does not depend on that of the input."""
 
     training: Training
-    """With the statistics of the documents to fit to, and the terms selected in them."""
+    """The statistics of only the documents to fit to, and the terms selected by them."""
     documents: CountedDocuments
     """All documents of the corpus."""
     rows: Ints
@@ -893,7 +905,7 @@ class _FitDocuments(NamedTuple):
         return self.documents.classes[self.rows]
 
     def take(self, indices: Ints) -> Self:
-        """Return only the documents with these indices into ``rows``."""
+        """Return only the documents that have these indices in ``rows``."""
         rows = self.rows[indices]
         is_taken = np.zeros(len(self.documents), np.bool_)
         is_taken[rows] = True
@@ -914,8 +926,9 @@ def _require_memory(corpus: _FitDocuments) -> None:
     n_documents = corpus.rows.size
     n_terms = corpus.training.column_features.n_features
     n_classes = corpus.training.statistics.n_classes
+    # Weights and squared scales of each term, next to the vectors.
     numbers_per_class = NUMBERS_PER_DOCUMENT_AND_CLASS * n_documents + 2 * n_terms
-    needed_bytes = 4 * n_classes * numbers_per_class
+    needed_bytes = 4 * n_classes * numbers_per_class  # float32
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed_bytes > memory_bytes:
         size = (
@@ -934,14 +947,14 @@ def _release_memory() -> None:
 
     The freed memory is in pieces that are too small for large arrays.
     """
-    with suppress(AttributeError, OSError):
+    with suppress(AttributeError, OSError):  # Only glibc has malloc_trim.
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _choose_precision(corpus: _FitDocuments) -> float:
-    """Return the largest excess over the minimum for the final model, in nats per document.
+    """Return the excess over the minimum at which the final fit ends, in nats per document.
 
-    For multi-label documents, the objective is a sum over labels, and so is the excess.
+    For multi-label documents, the objective and its excess are sums over labels.
     """
     statistics = corpus.training.statistics
     n_entries = int(np.count_nonzero(corpus.training.selected[corpus.documents.matrix.terms]))
@@ -956,7 +969,7 @@ def _choose_precision(corpus: _FitDocuments) -> float:
 
 
 def _make_problem(corpus: _FitDocuments) -> LogisticProblem:
-    """Return the problem in float32: half the memory, and enough for the precision."""
+    """Return the problem of the documents in float32, which is precise enough for the fit."""
     _release_memory()
     training = corpus.training
     statistics = training.statistics
@@ -977,9 +990,9 @@ def _make_problem(corpus: _FitDocuments) -> LogisticProblem:
 
 
 def _make_scale_function(training: Training) -> Callable[[Ints], Reals]:
-    """Return a function of feature indices that computes their scales in float32.
+    """Return a function that computes the scales of features by index, in float32.
 
-    It contains the counts of scored terms, not the statistics, so that these can be freed.
+    It keeps the counts of scored terms but not the statistics, whose memory can be freed.
     """
     statistics = training.statistics
     columns = training.column_features
@@ -1018,12 +1031,13 @@ def _make_sparse_rows(
 ) -> Any:  # noqa: ANN401 - scipy has no types
     """Return a `scipy.sparse` array by rows, with 32-bit indices if these are enough.
 
-    scipy itself keeps the larger of the types of ``columns`` and ``bounds``.
+    ``values`` and ``columns`` of row i are from ``bounds[i]`` to ``bounds[i + 1]``.
     """
     from scipy.sparse import csr_array
 
+    # scipy would keep the larger of the types of columns and bounds.
     index_type: type[np.signedinteger] = np.int64
-    if max(values.size, n_columns) < 1 << 31:
+    if max(values.size, n_columns) <= np.iinfo(np.int32).max:
         index_type = np.int32
     return csr_array(
         (values, columns.astype(index_type, copy=False), bounds.astype(index_type)),
@@ -1032,7 +1046,7 @@ def _make_sparse_rows(
 
 
 def _compute_features(matrix: DocumentTermMatrix, training: Training) -> DocumentTermMatrix:
-    """Return x_jd of terms and categories: tf-idf, and 1. Omit terms in all documents."""
+    """Return x_jd: tf-idf of terms, and 1 of categories. Omit terms that all documents contain."""
     is_text = training.selected[matrix.terms]
     weights = np.ones(is_text.size)
     weights[is_text] = tfidf(matrix.select_entries(is_text), training.statistics)
@@ -1042,9 +1056,13 @@ def _compute_features(matrix: DocumentTermMatrix, training: Training) -> Documen
 def _make_sparse_features(
     training: Training, matrix: DocumentTermMatrix, rows: Ints, dtype: type[np.floating]
 ) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return x_jd of some documents as a `scipy.sparse` array, shape (n_rows, n_features)."""
+    """Return x_jd and the numbers of some documents, shape (n_rows, n_features).
+
+    The result is a `scipy.sparse` array by rows, whose last columns are the numbers.
+    """
     features = training.column_features
     feature_indices = (np.cumsum(features.scored_terms) - 1).astype(np.int32)
+    # Empty arrays, so that there is an array to concatenate without documents.
     values = [np.empty(0, dtype)]
     columns = [np.empty(0, np.int32)]
     sizes = [np.empty(0, np.int64)]
@@ -1073,16 +1091,16 @@ class _HeldOutFeatures(NamedTuple):
     """Held-out documents with the features of a model of all other documents."""
 
     features: Any
-    """x_jd of the features that occur, by rows, in float64, shape (n_docs, n_columns)."""
+    """The features that occur, a `scipy.sparse` array in float64, shape (n_docs, n_columns)."""
     columns: Ints
-    """Index of each of these features in the model, shape (n_columns,)."""
+    """Index in the model of the feature in each column, shape (n_columns,)."""
     documents: CountedDocuments
     lengths: Ints
     """Tokens, categories and numbers that count, shape (n_docs,)."""
     weights: Floats
     """Weights of the documents, shape (n_docs,)."""
     prior_shift: Floats
-    """Difference of the class prior to that of the fit, see `_compute_prior_shift`."""
+    """The result of `_compute_prior_shift`, shape (n_classes,)."""
 
     @classmethod
     def from_documents(cls, training: Training, documents: CountedDocuments) -> Self:
@@ -1093,23 +1111,26 @@ class _HeldOutFeatures(NamedTuple):
         columns, column_indices = np.unique(features.indices, return_inverse=True)
         scored = matrix.select_terms(training.column_features.scored_terms)
         return cls(
-            _make_sparse_rows(features.data, column_indices, features.indptr, columns.size),
-            columns,
-            documents,
-            scored.known_tokens + matrix.n_values,
-            documents.compute_weights(training.statistics),
-            _compute_prior_shift(training),
+            features=_make_sparse_rows(
+                features.data, column_indices, features.indptr, columns.size
+            ),
+            columns=columns,
+            documents=documents,
+            lengths=scored.known_tokens + matrix.n_values,
+            weights=documents.compute_weights(training.statistics),
+            prior_shift=_compute_prior_shift(training),
         )
 
     def score(self, problem: LogisticProblem, point: _Vector) -> HeldOutScores:
-        """Return the scores at a point of the problem of all other documents."""
+        """Return the scores by the model at a point of the problem of all other documents."""
         weights = problem.compute_scaled_weights(point.coefficients, self.columns)
         scores = np.empty((len(self.documents), problem.shape[1]))
         for rows in iter_blocks(np.arange(len(scores)), 1, MAX_SCORED_DOCUMENTS):
             block = self.features[rows]
+            # Only the features of these documents, so that few weights are in float64.
             columns, column_indices = np.unique(block.indices, return_inverse=True)
-            block = _make_sparse_rows(block.data, column_indices, block.indptr, columns.size)
-            scores[rows] = block @ weights[columns].astype(np.float64)
+            compact = _make_sparse_rows(block.data, column_indices, block.indptr, columns.size)
+            scores[rows] = compact @ weights[columns].astype(np.float64)
         scores += point.bias.astype(np.float64) + self.prior_shift
         truth = self.documents.to_document_labels(problem.shape[1])
         unknown_lengths = self.documents.matrix.tokens - self.lengths
@@ -1121,8 +1142,8 @@ def _hold_out(
 ) -> tuple[_HeldOutFeatures, LogisticProblem]:
     """Return the held-out documents and the problem of the documents to fit to.
 
-    Both rows are indices into ``corpus.rows``. The statistics of the documents to fit to are large
-    and not returned.
+    ``fit_rows`` and ``held_out_rows`` are indices into ``corpus.rows``. The statistics of the
+    documents to fit to are large, so they are freed when this function ends.
     """
     fit_documents = corpus.take(fit_rows)
     held_out_documents = corpus.documents.take(corpus.rows[held_out_rows])
@@ -1131,7 +1152,7 @@ def _hold_out(
 
 
 class _L2Trial(NamedTuple):
-    """A fit of the documents that are not held out."""
+    """A fit with one l2 to the documents that are not held out."""
 
     l2: float
     loss: float
@@ -1146,14 +1167,15 @@ def _choose_l2(
     precision: float,
     compute_loss: Callable[[HeldOutScores], float],
 ) -> tuple[float, HeldOutScores, _Vector]:
-    """Return the l2 with the smallest loss of held-out documents, their scores, and its point.
+    """Return the l2 of least loss, the scores of held-out documents, and the point of the fit.
 
-    Both rows are indices into ``corpus.rows``. The point is that of the fit to ``fit_rows``. An l2
-    must be better by more than the precision of the fits.
+    ``fit_rows`` and ``held_out_rows`` are indices into ``corpus.rows``. The fit to ``fit_rows``
+    with this l2 has the ``precision``. An l2 replaces the best one so far only if its loss is less
+    by more than the precision of the fits that are compared.
     """
     held_out, problem = _hold_out(corpus, fit_rows, held_out_rows)
     _release_memory()
-    # Held-out documents have the class prior of the corpus, whatever the settings are.
+    # The loss is under the class prior of the held-out documents, not that of the settings.
     unshifted = held_out._replace(prior_shift=np.zeros_like(held_out.prior_shift))
 
     def try_l2(l2: float, start: _Vector) -> _L2Trial:
@@ -1162,7 +1184,7 @@ def _choose_l2(
 
     best = try_l2(FIRST_L2, problem.make_start())
     for candidates in (WEAKER_L2, STRONGER_L2):
-        if best.l2 != FIRST_L2:
+        if best.l2 != FIRST_L2:  # A weaker l2 is better.
             break
         for l2 in candidates:
             trial = try_l2(l2, best.point)
@@ -1174,9 +1196,9 @@ def _choose_l2(
 
 
 def _extend_start(problem: LogisticProblem, start: _Vector, fit_rows: Ints) -> _Vector:
-    """Return the point of a fit to some documents as a start of the fit to all documents.
+    """Return a start of the fit to all documents: the point of the fit to ``fit_rows``.
 
-    Held-out documents have coefficients of 0.
+    The coefficients of all other documents are 0.
     """
     coefficients = np.zeros(problem.shape, start.coefficients.dtype)
     coefficients[fit_rows] = start.coefficients
@@ -1186,9 +1208,9 @@ def _extend_start(problem: LogisticProblem, start: _Vector, fit_rows: Ints) -> _
 
 
 def _compute_prior_shift(training: Training) -> Floats:
-    """Return log π_k − log(D_k / D), shape (n_classes,): 0 for the class prior of the documents.
+    """Return log π_k − log(D_k / D), which changes the class prior of the fit to that of settings.
 
-    For multi-label documents, it is the difference of the log prior odds.
+    The shape is (n_classes,). For multi-label documents, it is the difference of log prior odds.
     """
     statistics = training.statistics
     kind = training.settings.class_prior
