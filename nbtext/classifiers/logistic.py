@@ -569,9 +569,10 @@ def _search_line(
 
     Return None if no length is found, or if ``first_slope`` is not negative, because of rounding.
 
-    f is the objective on the line, and t the length. f is convex, so f'(t) ≤ `WOLFE_DESCENT` · f'(0)
-    implies Wolfe's first condition. f'(t) ≥ `WOLFE_CURVATURE` · f'(0) is the second. So slopes are
-    enough, and not differences of the objective, which rounding makes useless near the minimum.
+    f is the objective on the line, and t the length. f is convex, so
+    f'(t) ≤ `WOLFE_DESCENT` · f'(0) implies Wolfe's first condition, and
+    f'(t) ≥ `WOLFE_CURVATURE` · f'(0) is the second. So slopes are enough. Differences of the
+    objective, which rounding makes useless near the minimum, are not needed.
     """
     if not first_slope < 0:
         return None

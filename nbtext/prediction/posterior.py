@@ -83,7 +83,7 @@ class AlternativeLabels(NamedTuple):
     """The most probable labels of each document other than the true ones, shape (n_docs,)."""
 
     labels: DocumentLabels
-    """Of multi-label documents, all labels: the true ones with one label added or removed."""
+    """The other class, or for multi-label documents the true labels with one added or removed."""
     log_probability: Floats
     """log p of the alternative class, or of adding or removing the label, in nats."""
     log_odds: Floats

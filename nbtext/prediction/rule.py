@@ -22,7 +22,7 @@ Source: V. Honavar's notes (Penn State), for minimum risk and likelihood ratios.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -122,6 +122,14 @@ def parse_costs(tables: Mapping[str, object], classes: Names) -> Costs:
     return costs
 
 
+def _are_label_costs(table: object) -> TypeGuard[dict[str, float]]:
+    """Return True for a table of costs above 0 that are named ``missed`` or ``false``."""
+    return isinstance(table, dict) and all(
+        name in ("missed", "false") and _is_number(cost) and 0 < cost < MAX_COST
+        for name, cost in table.items()
+    )
+
+
 def compute_cost_thresholds(tables: Mapping[str, object], labels: Names) -> tuple[float, ...]:
     """Return the probability of each label above which a multi-label model predicts it.
 
@@ -140,12 +148,7 @@ def compute_cost_thresholds(tables: Mapping[str, object], labels: Names) -> tupl
                 f"the costs have a table for {label!r}, which is not a label",
                 hint=f"the labels are {', '.join(labels[:20])}",
             )
-        is_valid = (
-            isinstance(table, dict)
-            and table.keys() <= costs[label].keys()
-            and all(_is_number(cost) and 0 < cost < MAX_COST for cost in table.values())
-        )
-        if not is_valid:
+        if not _are_label_costs(table):
             raise UsageError(
                 f"the costs of {label!r} must be `missed`, `false` or both, with numbers above 0",
                 hint="for example missed = 9",
