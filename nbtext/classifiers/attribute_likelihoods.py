@@ -58,29 +58,24 @@ DEFAULT_PSEUDO_DOCUMENTS = 1.0
 """α, pseudo-documents of each class for counts and numbers under ``--smoothing auto``."""
 
 
-class _ValuePseudoCounts(NamedTuple):
-    """Pseudo-counts that the user set for single values of one attribute."""
+def _split_value_pseudo_counts(
+    statistics: ClassStatistics, name: str, pseudo_counts: Mapping[str, float]
+) -> tuple[dict[int, float], list[float]]:
+    """Split the pseudo-counts that the user set for single values of the attribute ``name``.
 
-    term_pseudo_counts: dict[int, float]
-    """Pseudo-counts of the values that occur in the corpus, by term index."""
-    unseen: list[float]
-    """Pseudo-counts of the values that do not occur."""
-
-    @classmethod
-    def from_values(
-        cls, statistics: ClassStatistics, name: str, pseudo_counts: Mapping[str, float]
-    ) -> Self:
-        """Look up the values of the attribute ``name`` in the vocabulary."""
-        category_terms = [make_category_term(name, value) for value in pseudo_counts]
-        term_pseudo_counts = {}
-        unseen = []
-        terms = statistics.vocabulary.find(category_terms)
-        for term, pseudo_count in zip(terms, pseudo_counts.values(), strict=True):
-            if term >= 0:
-                term_pseudo_counts[term] = pseudo_count
-            else:
-                unseen.append(pseudo_count)
-        return cls(term_pseudo_counts, unseen)
+    Return the pseudo-counts of values that occur in the corpus, by term index, and the
+    pseudo-counts of all other values.
+    """
+    category_terms = [make_category_term(name, value) for value in pseudo_counts]
+    terms = statistics.vocabulary.find(category_terms)
+    term_pseudo_counts = {}
+    unseen = []
+    for term, pseudo_count in zip(terms, pseudo_counts.values(), strict=True):
+        if term >= 0:
+            term_pseudo_counts[term] = pseudo_count
+        else:
+            unseen.append(pseudo_count)
+    return term_pseudo_counts, unseen
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +106,7 @@ class CategoricalAttribute:
         """
         selected = mask_attribute(statistics.vocabulary, name)
         value_pseudo_counts = get_value_pseudo_counts(settings, name)
-        term_pseudo_counts, unseen = _ValuePseudoCounts.from_values(
+        term_pseudo_counts, unseen = _split_value_pseudo_counts(
             statistics, name, value_pseudo_counts
         )
         n_named = int(np.count_nonzero(selected)) + len(unseen)

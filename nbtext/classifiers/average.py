@@ -127,7 +127,11 @@ def fit_ensemble_weights(
     mean_log_length = np.average(log_lengths, weights=weights)
     prior = np.tile([-np.log(n_members), 0.0], (n_members, 1))
     loss = make_temperature_loss(
-        scores[has_tokens], classes[has_tokens], log_lengths - mean_log_length, weights, prior
+        scores[has_tokens],
+        classes[has_tokens],
+        x=log_lengths - mean_log_length,
+        weights=weights,
+        prior_centre=prior,
     )
 
     def measure_step(step: Floats) -> float:

@@ -194,7 +194,11 @@ def _find_common_thresholds(
     All classes have the same threshold of the predicted odds of being correct.
     """
     odds_threshold = _find_lowest_threshold(
-        predicted_odds, predicted_odds, predictions, precision, MAX_ERROR_PROBABILITY
+        predicted_odds,
+        predicted_odds,
+        predictions,
+        precision=precision,
+        error=MAX_ERROR_PROBABILITY,
     )
     if odds_threshold.value == inf:
         return [odds_threshold for _ in range(n_classes)]
@@ -222,8 +226,8 @@ def _find_class_thresholds(
                 class_predictions.probabilities,
                 predicted_odds[is_class],
                 class_predictions,
-                precision,
-                MAX_ERROR_PROBABILITY / n_guarantees,
+                precision=precision,
+                error=MAX_ERROR_PROBABILITY / n_guarantees,
             )
         thresholds.append(threshold)
     return thresholds
@@ -286,6 +290,7 @@ def _find_lowest_threshold(
     keys: Floats,
     predicted_odds: Floats,
     predictions: _Predictions,
+    *,
     precision: float,
     error: float,
 ) -> _LowestThreshold:

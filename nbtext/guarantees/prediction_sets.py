@@ -222,10 +222,7 @@ class SetTally:
         return SetsResult(
             promised=self.rule.coverage,
             by_class=self.rule.by_class,
-            n=overall.n,
-            coverage=overall.coverage,
-            interval=overall.interval,
-            size=overall.size,
+            **overall._asdict(),
             size_interval=(
                 max(overall.size - size_margin, 0.0),
                 min(overall.size + size_margin, float(n_classes)),

@@ -156,7 +156,11 @@ def fit_length_temperature(
     # The loss divides by T, so its parameters are −log T at the mean log length and −b.
     prior_centre = np.array([[-prior_exponent * mean_log_length, -prior_exponent]])
     loss = make_temperature_loss(
-        scores[has_tokens, np.newaxis], truth[has_tokens], x, weights[has_tokens], prior_centre
+        scores[has_tokens, np.newaxis],
+        truth[has_tokens],
+        x=x,
+        weights=weights[has_tokens],
+        prior_centre=prior_centre,
     )
 
     def measure_step(step: Floats) -> float:

@@ -107,8 +107,8 @@ class LabelCalibration(Calibration):
                 is_true[is_fitted],
                 lengths[is_fitted],
                 weights[is_fitted],
-                self.prior,
-                self,
+                prior=self.prior,
+                initial=self,
             )
             log_posterior[is_held_out] = calibration.compute_log_posterior(
                 scores[is_held_out], lengths[is_held_out]

@@ -44,7 +44,7 @@ def parse_label_list(label: str) -> list[str]:
     try:
         items = json.loads(text)
     except ValueError:  # Python's quotes, or no quotes
-        # Of the two groups of a match, one is empty.
+        # One of the two groups of a match is empty.
         quoted = [single + double for single, double in _QUOTED.findall(text)]
         return quoted or text[1:-1].split(",")
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
