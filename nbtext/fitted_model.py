@@ -1,7 +1,12 @@
-"""A trained model: its counts, the parameters fitted to them, and its classifier."""
+"""A trained model: its counts, the parameters fitted to them, and its classifier.
+
+Training makes a `FittedModel`, a model file contains one, and all commands score documents with
+one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
@@ -56,7 +61,7 @@ from nbtext.text.analyzer import UNKNOWN_TERM
 from nbtext.text.surface_forms import PAIRS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -64,16 +69,20 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import CountedDocuments
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.typicality import Profile, Typicality
+    from nbtext.settings import Smoothing
     from nbtext.type_names import Arrays, AttributeValues, Fields, Floats, Ints, Mask, Numbers
 
 CLEAR_WIN_STD_ERRORS = 2.0
-"""Standard errors by which an alternative must be better."""
+"""An alternative is clearly better if its gain is more than this many standard errors."""
+
+UNCERTAIN_WIN_STD_ERRORS = 3.0
+"""A gain of fewer standard errors is measured again on more documents."""
 
 MIN_CLEAR_DOCUMENTS = 50
 """With fewer held-out documents no alternative is clearly better."""
 
-ROUNDING_NATS = 1e-9
-"""Differences of mean losses that rounding can cause."""
+MAX_ROUNDING_NATS = 1e-9
+"""Limit of the difference of mean losses that rounding can cause."""
 
 MIN_COMPARED_DOCUMENTS = 10
 """With fewer held-out documents nothing is compared."""
@@ -81,19 +90,24 @@ MIN_COMPARED_DOCUMENTS = 10
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Difference of the log losses of the same held-out documents between two settings."""
+    """Comparison of the log losses of the same held-out documents under two settings.
+
+    The second setting is the alternative to the first.
+    """
 
     gain: float
     """Decrease of the mean log loss by the alternative, in nats per document."""
     error: float
-    """Standard error of the gain."""
+    """Standard error of the gain, in nats."""
     documents: int
+    """Number of compared documents."""
 
     @classmethod
     def from_losses(cls, losses: Floats, alternative_losses: Floats) -> PairedTest:
         """Compare the losses of the same documents, both shape (n_docs,).
 
-        Documents whose loss is nan are skipped.
+        Documents whose loss is nan are skipped. Gain and error are 0 if there are fewer than
+        `MIN_COMPARED_DOCUMENTS`.
         """
         gains = losses - alternative_losses
         gains = gains[~np.isnan(gains)]
@@ -101,6 +115,7 @@ class PairedTest:
             return cls(0.0, 0.0, int(gains.size))
         gain = gains.mean()
         error = gains.std(ddof=1) / np.sqrt(gains.size)
+        # A model file contains six significant digits.
         return cls(float(f"{gain:.6g}"), float(f"{error:.6g}"), int(gains.size))
 
     @property
@@ -111,15 +126,16 @@ class PairedTest:
 
     @property
     def keeps_stop_words(self) -> bool:
-        """True if the model keeps stop words, if they are the alternative.
+        """True if a test whose alternative is to keep stop words decides for them.
 
-        On enough documents they must be clearly better. On few documents no difference is clear,
-        so they only must not be worse by their standard error: dropping words that separate the
-        classes costs more than keeping noise.
+        With enough documents the alternative must be clearly better. With few documents no
+        difference is clear, so a model with stop words only must not be worse by more than the
+        standard error: dropping words that separate the classes costs more than keeping noise.
         """
-        if not MIN_COMPARED_DOCUMENTS <= self.documents < MIN_CLEAR_DOCUMENTS:
+        has_few_documents = MIN_COMPARED_DOCUMENTS <= self.documents < MIN_CLEAR_DOCUMENTS
+        if not has_few_documents:
             return self.is_clear
-        is_different = abs(self.gain) > ROUNDING_NATS
+        is_different = abs(self.gain) > MAX_ROUNDING_NATS
         return is_different and self.gain > -self.error
 
     def __str__(self) -> str:
@@ -128,11 +144,11 @@ class PairedTest:
 
     @property
     def needs_more_documents(self) -> bool:
-        """True if more documents might show that the alternative is clearly better.
+        """True if the gain is uncertain, so that more documents might change the decision.
 
         An alternative that is worse on the first documents is not tested further.
         """
-        return 0 < self.gain < 1.5 * CLEAR_WIN_STD_ERRORS * self.error
+        return 0 < self.gain < UNCERTAIN_WIN_STD_ERRORS * self.error
 
 
 @dataclass(frozen=True)
@@ -140,20 +156,24 @@ class Choices:
     """The settings that training chose for ``auto``, and the comparisons behind them."""
 
     stop_words_kept: bool = False
+    """Whether the model uses stop words."""
     stop_words: PairedTest | None = None
-    """Gain of keeping stop words over dropping them; None if they were not compared."""
+    """Test of keeping stop words instead of dropping them; None if they were not compared."""
     pseudo_count: float | None = None
-    """The chosen pseudo-count; None for the default choice, usually the greatest evidence."""
+    """The chosen pseudo-count; None for the default choice, usually that of greatest evidence."""
     smoothing: PairedTest | None = None
-    """Gain of the best alternative over the greatest evidence; None if nothing was compared."""
+    """Test of the best pseudo-count instead of that of greatest evidence.
+
+    None if no pseudo-counts were compared.
+    """
     sides: tuple[str, ...] = (PAIRS,)
-    """Segmentations that are kept of scripts without spaces: pairs, words, or both."""
+    """Segmentations of scripts without spaces that the model uses: pairs, words, or both."""
     unspaced: PairedTest | None = None
-    """Gain of words, or of both, over pairs; None if they were not compared."""
+    """Test of the best other segmentation instead of pairs; None if they were not compared."""
 
     @property
     def stop_words_description(self) -> str:
-        """The choice for stop words and its gain; "" if they were not compared.
+        """The choice for stop words and its gain, or "" if they were not compared.
 
         >>> choices = Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096))
         >>> choices.stop_words_description
@@ -166,7 +186,7 @@ class Choices:
 
     @property
     def unspaced_description(self) -> str:
-        """The choice for scripts without spaces and its gain; "" if it is only pairs.
+        """The choice for scripts without spaces and its gain, or "" if it is only pairs.
 
         >>> choices = Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400))
         >>> choices.unspaced_description
@@ -178,7 +198,7 @@ class Choices:
 
     @property
     def smoothing_description(self) -> str:
-        """The gain of the chosen pseudo-count; "" if it is that of the greatest evidence."""
+        """The gain of the chosen pseudo-count, or "" if it is that of greatest evidence."""
         if self.pseudo_count is None or self.smoothing is None:
             return ""
         return f"{self.smoothing} than by evidence"
@@ -189,7 +209,7 @@ NO_CHOICES = Choices()
 
 
 def find_dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choices) -> Mask:
-    """Return a mask of the terms that were counted for ``auto`` but are not used, (n_terms,)."""
+    """Return a mask of the terms that were counted to compare them, but not chosen, (n_terms,)."""
     is_dropped = np.zeros(len(vocabulary), np.bool_)
     if settings.counts_stop_words and not choices.stop_words_kept:
         is_dropped |= mask_stop_words(vocabulary)
@@ -206,6 +226,7 @@ class CalibrationQuality(TypedDict):
     """
 
     documents: int
+    """Number of these documents."""
     before: dict[str, float]
     """Metrics before calibration, by name."""
     after: dict[str, float]
@@ -213,12 +234,15 @@ class CalibrationQuality(TypedDict):
 
 
 class UnlabelledSummary(NamedTuple):
-    """Results of training on unlabelled documents. Their counts are a layer of the statistics."""
+    """Results of training on unlabelled documents, whose counts are a layer of the statistics."""
 
     documents: int
-    """Unlabelled documents that were read."""
+    """Number of unlabelled documents that were read."""
     losses: Mapping[str, float]
-    """Mean log loss of held-out labelled documents, in nats, by weight; the lowest was chosen."""
+    """Mean log loss of held-out labelled documents, in nats, by weight of unlabelled documents.
+
+    The weight of the lowest loss was chosen. Empty if there were no labelled documents.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,26 +252,27 @@ class FittedParameters:
     selected_terms: Mask
     """The terms that the classifier uses, shape (n_terms,)."""
     smoothing: float
-    """Pseudo-count of terms without one of their own."""
+    """Pseudo-count of the terms that `own_pseudo_counts` does not contain."""
     calibration: Calibration = UNCALIBRATED
     calibration_quality: CalibrationQuality | None = None
-    """None without calibration."""
+    """None if no calibration was fitted."""
     typicality: Typicality | None = None
-    """None if the classifier has no comparable likelihoods of documents."""
+    """None if the likelihoods of documents cannot be compared under this classifier."""
     profile: Profile | None = None
-    """Mean statistics of held-out documents of the sample; None without calibration."""
+    """Mean statistics of held-out documents of the sample; None if no calibration was fitted."""
     classifier_arrays: Arrays = field(default_factory=dict)
     """The arrays that the classifier stores in addition to the statistics, by name."""
     own_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
-    """The pseudo-counts of terms that have their own instead of ``smoothing``."""
+    """The pseudo-counts that the user set for single terms."""
     choices: Choices = NO_CHOICES
     weights: CountWeights = UNWEIGHTED
+    """Weights of classes, and seed words."""
     unlabelled_summary: UnlabelledSummary | None = None
     """None if the model was trained without unlabelled documents."""
     held_out_posteriors: HeldOutPosteriors | None = None
-    """Stored if the classifier needs all documents or the model has derived layers.
+    """Stored only if the classifier needs all documents, or the model has derived layers.
 
-    For other models, `compute_held_out_posteriors` computes them when they are needed.
+    `nbtext.model.training.compute_held_out_posteriors` returns them for every model.
     """
 
 
@@ -281,9 +306,9 @@ def build_training(
         parameters.selected_terms,
         parameters.smoothing,
         settings,
-        documents,
-        sample,
-        parameters.own_pseudo_counts,
+        documents=documents,
+        sample=sample,
+        term_pseudo_counts=parameters.own_pseudo_counts,
     )
 
 
@@ -302,18 +327,30 @@ def restore_classifier(
     return classifier_class.from_arrays(training, parameters.classifier_arrays)
 
 
+def get_fixed_pseudo_count(smoothing: Smoothing) -> float | None:
+    """Return the pseudo-count that a setting has for all terms without their own.
+
+    The first of two numbers is returned. Return None for the name of a method of training.
+    """
+    if isinstance(smoothing, str):
+        return None
+    if isinstance(smoothing, TermSmoothing):
+        return smoothing.default
+    if isinstance(smoothing, tuple):
+        return smoothing[0]
+    if isinstance(smoothing, Mapping):
+        return smoothing[DEFAULT_TERM]
+    return float(smoothing)
+
+
 def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) -> bool:
     """Return whether training with the settings of a model file can choose this pseudo-count."""
     if settings.estimate == "ml":
         return smoothing == 0
-    setting = settings.smoothing
-    if isinstance(setting, str):
+    pseudo_count = get_fixed_pseudo_count(settings.smoothing)
+    if pseudo_count is None:
         return is_valid_auto_smoothing(smoothing, n_terms)
-    if isinstance(setting, dict):
-        return bool(smoothing == setting[DEFAULT_TERM])
-    if isinstance(setting, tuple):
-        return bool(smoothing == setting[0])
-    return bool(smoothing == setting)
+    return smoothing == pseudo_count
 
 
 def require_trainable(
@@ -321,7 +358,7 @@ def require_trainable(
 ) -> None:
     """Raise `UsageError` if the settings do not support the counts.
 
-    They may not support seed words, weights of documents, or several labels, or they may name
+    Settings may not support seed words, weights of documents, or several labels, or may name
     classes that the counts do not have.
     """
     requests = []
@@ -332,6 +369,7 @@ def require_trainable(
     require_compatible_settings(
         settings, *requests, *list_label_requests(statistics.posterior_type)
     )
+    # The results are not needed: both raise an error for settings that do not fit the classes.
     compute_class_prior(settings.class_prior, statistics)
     if isinstance(settings.class_weight, dict):
         expand_class_values(settings.class_weight, statistics.classes, "--class-weight", None)
@@ -351,11 +389,11 @@ class ScoredTexts(NamedTuple):
     scores: Floats
     """log p(d, C_k), in nats, shape (n_docs, n_classes)."""
     posterior: Posterior
-    """Calibrated."""
+    """The calibrated posterior of each text."""
     lengths: Ints
-    """Tokens of terms that the classifier uses, shape (n_docs,)."""
+    """Number of tokens of terms that the classifier uses, shape (n_docs,)."""
     unknown_tokens: Ints
-    """Other tokens, shape (n_docs,)."""
+    """Number of all other tokens, shape (n_docs,)."""
 
     @property
     def log_posterior(self) -> Floats:
@@ -365,10 +403,11 @@ class ScoredTexts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """The content of a model file."""
+    """A trained model, the content of a model file."""
 
     settings: Settings
     stop_list: Sequence[str]
+    """The stop words, whether training chose to use them or not."""
     counts: CorpusCounts
     """Class statistics and sample."""
     parameters: FittedParameters
@@ -394,7 +433,7 @@ class FittedModel:
 
     @cached_property
     def classifier(self) -> Classifier:
-        """The estimated classifier."""
+        """The classifier of documents, with their attributes if the model has any."""
         return restore_classifier(self.statistics, self.parameters, self.settings)
 
     @property
@@ -415,24 +454,24 @@ class FittedModel:
 
     @cached_property
     def text_terms(self) -> Mask:
-        """The terms of texts, shape (n_terms,): all but categories and dropped terms."""
+        """Mask of the terms of texts, all terms but categories and dropped terms, (n_terms,)."""
         vocabulary = self.statistics.vocabulary
         is_dropped = find_dropped_terms(vocabulary, self.settings, self.parameters.choices)
         return ~mask_categories(vocabulary) & ~is_dropped
 
     @cached_property
     def class_tokens(self) -> Numbers:
-        """Tokens of `text_terms` in each class, without class weights, shape (n_classes,)."""
+        """Number of tokens of `text_terms` in each class, not weighted, shape (n_classes,)."""
         return self.counts.labelled_statistics.count_tokens(self.text_terms)
 
     @property
     def n_tokens(self) -> float:
-        """Tokens of `text_terms` in all documents, without class weights."""
+        """Number of tokens of `text_terms` in all documents, not weighted by class."""
         return to_int_or_float(self.counts.labelled_statistics.count_all_tokens(self.text_terms))
 
     @property
     def analysis(self) -> Analysis:
-        """How documents to classify are counted: without the terms that ``auto`` drops."""
+        """How documents to classify are counted: without the terms that training dropped."""
         choices = self.parameters.choices
         return Analysis(self.settings, self.stop_list).with_choices(
             keep_stop_words=choices.stop_words_kept, segmentations=choices.sides
@@ -457,7 +496,7 @@ class FittedModel:
     def count_texts(
         self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: AttributeValues = ()
     ) -> DocumentTermMatrix:
-        """Return the counts of documents, as many as fit into memory."""
+        """Return the counts of documents, whose number is limited only by memory."""
         matrix = self.counter.count(texts, fields, values).to_matrix()
         if self.attributes is None:
             return matrix

@@ -1,10 +1,11 @@
-"""Score documents with a model, and build one answer for each document, in order.
+"""Score a stream of documents with a model, and yield one `Answer` for each document, in order.
 
-A document that cannot be read has an answer too, with its problem.
+`TextClassifier` and the commands use it. An unreadable document has an answer with its problem.
 """
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import ClassSets, Posterior
     from nbtext.type_names import Floats, Ints
 
-# Reasons to abstain. EMPTY and NO_KNOWN_TERMS are also notices, next to the prediction that every
-# document without known terms gets. FULL_SET is only a notice.
+# Values of `Answer.abstained`, the reason to abstain. `Answer.notice` of a document with a
+# prediction is EMPTY, NO_KNOWN_TERMS or FULL_SET.
 IMPOSSIBLE = "impossible"
 """Every class has probability zero, which can happen with maximum likelihood."""
 
@@ -38,7 +39,7 @@ NO_KNOWN_TERMS = "no-known-terms"
 """The document contains no term of the model."""
 
 LOW_PROBABILITY = "low-probability"
-"""The probability of the best class is below the threshold, or abstaining costs less."""
+"""The probability of the best class is below the threshold, or it costs less to abstain."""
 
 LOW_PRECISION = "low-precision"
 """Predictions with this probability are not as precise as required."""
@@ -47,7 +48,7 @@ EMPTY_SET = "empty-set"
 """No class is probable enough for a prediction set with the guaranteed coverage."""
 
 FULL_SET = "full-set"
-"""Every class is in the prediction set. A notice, not a reason to abstain."""
+"""Every class is in the prediction set. This is a notice, not a reason to abstain."""
 
 NO_LABEL = "no-label"
 """The multi-label document most probably has none of the labels."""
@@ -57,7 +58,7 @@ ATYPICAL = "atypical"
 
 
 class RankedClass(NamedTuple):
-    """One class for one document."""
+    """A class, with its probability and scores for one document."""
 
     label: str
     probability: float
@@ -75,16 +76,18 @@ class Answer(NamedTuple):
     labels: tuple[str, ...] = ()
     """The predicted labels, the most probable first.
 
-    A single label, unless the model is multi-label or prediction sets were requested.
+    There is one label, unless the model is multi-label or prediction sets were requested.
     """
     probabilities: tuple[float, ...] = ()
     """Probability of each label."""
     abstained: str | None = None
-    """Reason to abstain, or None."""
+    """Reason to abstain; None for an answer with labels."""
     problem: DocumentError | None = None
-    """Why the document could not be read, or None."""
+    """Why the document could not be read; None for a readable document."""
     notice: str | None = None
+    """Why the prediction says little about the document; None for most predictions."""
     expected_cost: float | None = None
+    """Expected cost of the prediction; None for a decision rule without costs."""
     ranked: tuple[RankedClass, ...] = ()
     """The most probable classes, as many as requested, or the classes of the prediction set."""
     columns: tuple[str, ...] = ()
@@ -103,14 +106,14 @@ class Answer(NamedTuple):
 
 @dataclass()
 class AnswerCounts:
-    """Numbers of special answers in a stream."""
+    """Numbers of answers that abstain, or have no known terms, in a stream."""
 
     n_abstained: int = 0
     n_without_known_terms: int = 0
-    """Documents without a term of the model, which all get the same prediction."""
+    """Documents that contain no term of the model. All get the same prediction."""
 
     def observe(self, answers: Iterable[Answer]) -> Iterator[Answer]:
-        """Yield the answers unchanged, and count them."""
+        """Yield the answers unchanged, and count each one when it is yielded."""
         for answer in answers:
             if answer.abstained is not None:
                 self.n_abstained += 1
@@ -120,7 +123,7 @@ class AnswerCounts:
 
 
 class ScoredBlock(NamedTuple):
-    """Consecutive documents with their `ScoredTexts`."""
+    """Consecutive documents, and the fields of their `ScoredTexts`, in the same order."""
 
     documents: list[Document]
     scores: Floats
@@ -159,8 +162,9 @@ def score_documents(
     """
     for block in split_into_blocks(documents, count_document_bytes, block_size):
         counts = model.count_texts(*collect_contents(block))
-        for rows in iter_blocks(np.arange(len(block)), 1, model.max_block_documents):
-            block_documents = block[rows[0] : rows[-1] + 1]
+        all_rows = np.arange(len(block))
+        for rows in iter_blocks(all_rows, n_columns=1, cells=model.max_block_documents):
+            block_documents = [block[row] for row in rows.tolist()]
             yield ScoredBlock(block_documents, *model.score_counts(counts.take(rows)))
 
 
@@ -169,94 +173,60 @@ def explain_missing_terms(document: Document) -> str:
     return NO_KNOWN_TERMS if document.digest_bytes.strip() else EMPTY
 
 
-class ScoredRow(NamedTuple):
-    """A scored document with all data for its answer."""
+class _Ranking(NamedTuple):
+    """Classes of one document, the most probable first."""
+
+    ranked: tuple[RankedClass, ...] = ()
+    """The value of `Answer.ranked`."""
+    members: tuple[RankedClass, ...] = ()
+    """Classes of the predicted set; empty if no sets are predicted."""
+
+
+def _rank_classes(
+    block: ScoredBlock, classes: list[str], top_k: int, sets: ClassSets | None
+) -> Iterator[_Ranking]:
+    """Yield the ranking of each document of a block.
+
+    ``members`` are the set that ``sets`` predicts. ``ranked`` has the ``top_k`` most probable
+    classes, or if ``top_k`` is 0, the members.
+    """
+    if not top_k and sets is None:  # sorting the classes takes long
+        yield from repeat(_Ranking(), len(block.documents))
+        return
+    orders = np.argsort(-block.log_posterior, axis=1, kind="stable")
+    probabilities = np.exp(block.log_posterior)
+    log_odds = block.posterior.compute_log_odds()
+    is_member = None if sets is None else sets.predict_mask(block.log_posterior)
+
+    def take(row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
+        columns = (
+            [classes[index] for index in class_indices.tolist()],
+            probabilities[row, class_indices].tolist(),
+            block.scores[row, class_indices].tolist(),
+            log_odds[row, class_indices].tolist(),
+        )
+        return tuple(map(RankedClass, *columns))
+
+    for row, order in enumerate(orders):
+        members: tuple[RankedClass, ...] = ()
+        if is_member is not None:
+            is_member_by_rank = is_member[row, order]
+            members = take(row, order[is_member_by_rank])
+        yield _Ranking(take(row, order[:top_k]) if top_k else members, members)
+
+
+class _ScoredDocument(NamedTuple):
+    """A document of a `ScoredBlock`, with the data for its answer."""
 
     document: Document
     class_index: int
     """Class that the decision rule predicts; negative if it predicts none."""
     probability: float
-    """Probability of that class; nan if no class is possible."""
+    """Probability of the most probable class; nan if no class is possible."""
     expected_cost: float | None
     n_known_tokens: int
     is_typical: bool
-    ranked: tuple[RankedClass, ...] = ()
-    members: tuple[RankedClass, ...] = ()
-    """Classes of the predicted set, the most probable first."""
-
-
-class _ClassColumns(NamedTuple):
-    """Values of all classes for the documents of a block, each of shape (n_docs, n_classes)."""
-
-    classes: list[str]
-    probabilities: Floats
-    scores: Floats
-    log_odds: Floats
-
-    def take(self, row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
-        """Return the classes of a document in the order of ``class_indices``."""
-        return tuple(
-            map(
-                RankedClass,
-                [self.classes[index] for index in class_indices.tolist()],
-                self.probabilities[row, class_indices].tolist(),
-                self.scores[row, class_indices].tolist(),
-                self.log_odds[row, class_indices].tolist(),
-            )
-        )
-
-
-def iter_scored_rows(
-    block: ScoredBlock,
-    model: FittedModel,
-    rule: DecisionRule,
-    *,
-    min_typicality: float = 0.0,
-    top_k: int = 0,
-    sets: ClassSets | None = None,
-) -> Iterator[ScoredRow]:
-    """Yield the documents of a block, in order. The arguments are those of `iter_answers`."""
-    decision = block.posterior.decide(rule)
-    is_typical = np.ones(len(block.documents), np.bool_)
-    if min_typicality:
-        is_typical = measure_typicality(model, block) >= min_typicality
-    is_member = None if sets is None else sets.predict_mask(block.log_posterior)
-
-    # Ranking all classes takes long, so no document is ranked unless it is needed.
-    needs_ranking = top_k > 0 or is_member is not None
-    ranked_posterior = block.posterior if needs_ranking else block.posterior[:0]
-    orders = np.argsort(-ranked_posterior.log_p, axis=1, kind="stable")
-    class_columns = _ClassColumns(
-        model.classes,
-        np.exp(ranked_posterior.log_p),
-        block.scores,
-        ranked_posterior.compute_log_odds(),
-    )
-
-    rows = zip(
-        block.documents,
-        decision.predictions.tolist(),
-        decision.probabilities.tolist(),
-        decision.expected_costs.tolist(),
-        block.lengths.tolist(),
-        is_typical.tolist(),
-        strict=True,
-    )
-    for row, (document, class_index, probability, cost, n_known, typical) in enumerate(rows):
-        members: tuple[RankedClass, ...] = ()
-        if is_member is not None:
-            order = orders[row]
-            members = class_columns.take(row, order[is_member[row][order]])
-        yield ScoredRow(
-            document,
-            class_index,
-            probability,
-            expected_cost=None if rule.costs is None else cost,
-            n_known_tokens=n_known,
-            is_typical=typical,
-            ranked=class_columns.take(row, orders[row][:top_k]) if top_k else members,
-            members=members,
-        )
+    ranking: _Ranking
 
 
 def iter_answers(
@@ -270,41 +240,59 @@ def iter_answers(
 ) -> Iterator[Answer]:
     """Yield the answer to each document that the model has scored, in order.
 
-    An answer contains the ``top_k`` most probable classes, or the classes that ``sets`` predicts.
+    ``sets`` predicts sets with guaranteed coverage; None if coverage was not requested. An answer
+    contains the ``top_k`` most probable classes, or if ``top_k`` is 0, the classes of its set.
     Abstain if less than a proportion ``min_typicality`` of the training documents of about the
     same length are less likely. Raise `UsageError` if the model cannot measure typicality.
     """
-    sets = model.posterior_type.select_set_predictor(rule, sets)
+    set_predictor = model.posterior_type.select_set_predictor(rule, sets)
     add_labels = _add_class
-    if sets is not None:
+    if set_predictor is not None:
         add_labels = look_up_kind(_SET_FUNCTIONS, model.posterior_type)
     for block in scored_blocks:
-        for row in iter_scored_rows(
-            block, model, rule, min_typicality=min_typicality, top_k=top_k, sets=sets
-        ):
-            yield build_answer(row, model.classes, add_labels)
+        decision = block.posterior.decide(rule)
+        is_typical = np.ones(len(block.documents), np.bool_)
+        if min_typicality:
+            is_typical = measure_typicality(model, block) >= min_typicality
+        scored_documents = map(
+            _ScoredDocument,
+            block.documents,
+            decision.predictions.tolist(),
+            decision.probabilities.tolist(),
+            repeat(None) if rule.costs is None else decision.expected_costs.tolist(),
+            block.lengths.tolist(),
+            is_typical.tolist(),
+            _rank_classes(block, model.classes, top_k, set_predictor),
+        )
+        for scored in scored_documents:
+            yield _build_answer(scored, model.classes, add_labels)
 
 
-def build_answer(
-    row: ScoredRow, classes: list[str], add_labels: Callable[[Answer, ScoredRow, list[str]], Answer]
+def _build_answer(
+    scored: _ScoredDocument,
+    classes: list[str],
+    add_labels: Callable[[Answer, _ScoredDocument, list[str]], Answer],
 ) -> Answer:
     """Return the answer to a document.
 
-    ``add_labels`` returns an answer with the predicted labels, or with the reason to abstain.
+    ``add_labels`` returns the answer with the predicted labels, or with the reason to abstain.
     """
-    document = row.document
+    document = scored.document
     if document.problem is not None:
         return Answer(document.id, problem=document.problem)
-    if np.isnan(row.probability):
+    if np.isnan(scored.probability):
         return Answer(document.id, abstained=IMPOSSIBLE, columns=document.columns)
     answer = Answer(
-        document.id, expected_cost=row.expected_cost, columns=document.columns, ranked=row.ranked
+        document.id,
+        expected_cost=scored.expected_cost,
+        columns=document.columns,
+        ranked=scored.ranking.ranked,
     )
-    if not row.is_typical:
+    if not scored.is_typical:
         return answer._replace(abstained=ATYPICAL)
-    if not row.n_known_tokens:
+    if not scored.n_known_tokens:
         answer = answer._replace(notice=explain_missing_terms(document))
-    answer = add_labels(answer, row, classes)
+    answer = add_labels(answer, scored, classes)
     if answer.abstained is not None:
         return answer._replace(notice=None)
     return answer
@@ -313,8 +301,9 @@ def build_answer(
 def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) -> Floats:
     """Return the typicality of scored texts, shape (n_docs,).
 
-    It is the proportion of training documents of about the same length that are less likely per
-    token. Raise `UsageError` if the model has no likelihoods of training documents.
+    The typicality of a text is the proportion of the training documents of about the same length
+    that are less likely per token. Raise `UsageError` if the model has no likelihoods of training
+    documents.
     """
     per_token = compute_log_likelihood_per_token(
         model.classifier, scored.scores, scored.lengths, scored.unknown_tokens
@@ -330,39 +319,45 @@ def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) ->
     return typicality.compute_proportion_below(*per_token)
 
 
-def _add_class(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
-    """Return the answer with the predicted class, or with the reason to predict none."""
-    if row.class_index < 0:
-        reason = LOW_PRECISION if row.class_index == IMPRECISE else LOW_PROBABILITY
+def _add_class(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
+    """Return the answer with the predicted class, or with the reason to predict none.
+
+    The notice of a document without known terms is the reason, if there is one.
+    """
+    index = scored.class_index
+    if index < 0:
+        reason = LOW_PRECISION if index == IMPRECISE else LOW_PROBABILITY
         return answer._replace(abstained=answer.notice or reason)
-    return answer._replace(labels=(classes[row.class_index],), probabilities=(row.probability,))
+    return answer._replace(labels=(classes[index],), probabilities=(scored.probability,))
 
 
-def _add_class_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+def _add_class_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
     """Return the answer with a prediction set of classes."""
-    if not row.members:
+    members = scored.ranking.members
+    if not members:
         return answer._replace(abstained=EMPTY_SET)
-    answer = _add_members(answer, row)
-    is_full = len(row.members) == len(classes)
+    answer = _add_members(answer, members)
+    is_full = len(members) == len(classes)
     if is_full and answer.notice is None:
         return answer._replace(notice=FULL_SET)
     return answer
 
 
-def _add_label_set(answer: Answer, row: ScoredRow, classes: list[str]) -> Answer:
+def _add_label_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
     """Return the answer with the labels of a multi-label document."""
-    del classes
-    if not row.members:
+    del classes  # only the other functions of this kind need the classes
+    members = scored.ranking.members
+    if not members:
         return answer._replace(abstained=answer.notice or NO_LABEL)
-    return _add_members(answer, row)
+    return _add_members(answer, members)
 
 
-def _add_members(answer: Answer, row: ScoredRow) -> Answer:
+def _add_members(answer: Answer, members: tuple[RankedClass, ...]) -> Answer:
     return answer._replace(
-        labels=tuple(member.label for member in row.members),
-        probabilities=tuple(member.probability for member in row.members),
+        labels=tuple(member.label for member in members),
+        probabilities=tuple(member.probability for member in members),
     )
 
 
 _SET_FUNCTIONS = {ClassPosterior: _add_class_set, LabelPosterior: _add_label_set}
-"""Functions that add a set of labels to an answer, by kind of posterior."""
+"""Functions that add the classes of a set to an answer, by kind of posterior."""
