@@ -1,15 +1,15 @@
 """Choose what ``auto`` means for scripts without spaces, stop words and smoothing.
 
-An alternative is chosen if it predicts held-out documents clearly better. Each document of the
-sample is subtracted from the counts, exactly, and predicted by calibrated multinomial naive Bayes,
-whatever the classifier: this model leaves out every document in one pass. Two settings are compared
-by the log loss of the same documents, in a paired test.
+Training calls `choose_auto_settings`. An alternative is chosen if it predicts held-out documents
+clearly better, in a paired test of the log loss of the same documents. Each document of the sample
+is subtracted from the counts, exactly, and predicted by calibrated multinomial naive Bayes, even
+for other classifiers, because this model leaves out every document in one pass.
 
-Segmentations and then stop words are compared on counts, whatever the weighting. Pseudo-counts are
-compared on the weights of the model, if their sums are exact. Complement naive Bayes on tf-idf has
-neither, so that classifier itself is compared, by its errors on every fifth document.
+First segmentations and then stop words are compared on counts, for every weighting. Pseudo-counts
+are compared on the weights of the model, if sums of weights are exact. Complement naive Bayes on
+tf-idf has no exact sums, so its own errors on every fifth document are compared.
 
-Choices follow from counts and sample, so an updated model makes the same choices as a trained one.
+An updated model makes the same choices as a trained one, because only counts and sample decide.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from nbtext.fitted_model import (
     Choices,
     PairedTest,
     find_dropped_terms,
+    get_fixed_pseudo_count,
 )
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, look_up_kind
-from nbtext.settings import TermSmoothing
 from nbtext.text.surface_forms import PAIRS, WORDS
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ MAX_ENTRIES_TIMES_CLASSES: dict[type[Posterior], tuple[int, int]] = {
 }
 """Limits of matrix entries times classes of the held-out documents, by kind of posterior.
 
-The first limit is for the first comparison, the second for the comparison after an unclear one.
+The first limit is for the first comparison, the second for its repetition if the first is unclear.
 2²⁰ entries take about 8 ms per setting. Multi-label corpora need more, since most documents have
-few of many labels."""
+few of many labels.
+"""
 
 SMOOTHING_ALTERNATIVES = (0.03, 0.1, 0.3, 1.0)
 """Pseudo-counts to compare with the pseudo-count of greatest evidence."""
@@ -74,7 +75,7 @@ MIN_SMOOTHING_RATIO = 2.0
 
 
 def has_auto_settings(settings: Settings) -> bool:
-    """Return whether any setting is chosen by held-out documents."""
+    """Return whether training compares alternatives of any setting on held-out documents."""
     return (
         settings.counts_stop_words
         or settings.counts_pairs_and_words
@@ -95,10 +96,7 @@ def _compares_smoothing(settings: Settings) -> bool:
 
 
 def _compares_tfidf_smoothing(settings: Settings) -> bool:
-    """Return whether pseudo-counts are compared by complement naive Bayes on tf-idf.
-
-    This classifier has no evidence.
-    """
+    """Return whether pseudo-counts are compared by complement naive Bayes on tf-idf."""
     return (
         settings.smoothing == "auto"
         and settings.classifier == "complement"
@@ -116,9 +114,9 @@ def choose_auto_settings(
     *,
     pairs_only: bool = False,
 ) -> Choices:
-    """Return the choices for a corpus, given a sample of its documents.
+    """Return the choices for a corpus, from a sample of its documents.
 
-    ``selected`` are the terms within the limits --min-df and --max-df, shape (n_terms,).
+    ``selected`` is a mask of the terms within the limits --min-df and --max-df, shape (n_terms,).
     ``documents`` are all documents, for a classifier that needs them. If ``pairs_only``, scripts
     without spaces are counted by pairs without a comparison.
     """
@@ -127,16 +125,15 @@ def choose_auto_settings(
     if settings.counts_stop_words:
         stop_words = mask_stop_words(vocabulary) & selected
 
-    segmentation_choice = NO_CHOICES
+    segmentation = NO_CHOICES
     if settings.counts_pairs_and_words:
         if len(sample) >= MIN_CLEAR_DOCUMENTS and not pairs_only:
-            segmentation_choice = _choose_segmentation(
+            segmentation = _choose_segmentation(
                 statistics, sample, settings, selected & ~stop_words
             )
-        dropped_by_segmentation = find_dropped_terms(
-            vocabulary, settings, replace(segmentation_choice, stop_words_kept=True)
-        )
-        selected = selected & ~dropped_by_segmentation
+        # Stop words stay, because they are compared later.
+        segmentation_only = replace(segmentation, stop_words_kept=True)
+        selected = selected & ~find_dropped_terms(vocabulary, settings, segmentation_only)
 
     terms = _TermSets(selected, stop_words)
     choices = _choose_stop_words_and_smoothing(statistics, sample, settings, terms)
@@ -144,14 +141,15 @@ def choose_auto_settings(
         used_terms = selected if choices.stop_words_kept else terms.content_terms
         pseudo_count = _choose_tfidf_smoothing(statistics, settings, used_terms, documents)
         choices = replace(choices, pseudo_count=pseudo_count)
-    return replace(choices, sides=segmentation_choice.sides, unspaced=segmentation_choice.unspaced)
+    return replace(choices, sides=segmentation.sides, unspaced=segmentation.unspaced)
 
 
 class _TermSets(NamedTuple):
-    """Masks of the terms that may be used, both of shape (n_terms,)."""
+    """Masks of terms that the model may use, both of shape (n_terms,)."""
 
     selected: Mask
     stop_words: Mask
+    """The selected stop words, if training has to choose whether to use them."""
 
     @property
     def content_terms(self) -> Mask:
@@ -171,33 +169,31 @@ def _choose_stop_words_and_smoothing(
     )
     compares_stop_words = has_stop_words and len(sample) >= MIN_COMPARED_DOCUMENTS
     if not compares_stop_words and not compares_smoothing:
-        has_other_terms = bool(terms.content_terms.any())
-        return Choices(stop_words_kept=has_stop_words and not has_other_terms)
+        # Without a comparison stop words are dropped, unless the model would have no terms then.
+        return Choices(stop_words_kept=has_stop_words and not terms.content_terms.any())
 
-    on_counts = _Alternatives.from_settings(statistics, settings, "counts")
-    on_weights = on_counts
+    count_models = _Alternatives.from_settings(statistics, settings, "counts")
+    weight_models = count_models
     if settings.weighting != "counts":
-        on_weights = _Alternatives.from_settings(statistics, settings, settings.weighting)
+        weight_models = _Alternatives.from_settings(statistics, settings, settings.weighting)
 
     def decide(documents: CountedDocuments) -> Choices:
         """Return the choices that these documents support."""
-        choices = Choices()
+        choices = NO_CHOICES
         used_terms = terms.content_terms
         losses = None
         if has_stop_words:
-            choices, losses = _compare_stop_words(on_counts, documents, terms)
+            choices, losses = _compare_stop_words(count_models, documents, terms)
             if choices.stop_words_kept:
                 used_terms = terms.selected
         if not compares_smoothing:
             return choices
-        if losses is None or on_weights is not on_counts:
-            losses = on_weights.compute_losses(documents, used_terms)
-        pseudo_count, comparison = on_weights.find_best_smoothing(documents, used_terms, losses)
-        return replace(
-            choices,
-            pseudo_count=pseudo_count if comparison.is_clear else None,
-            smoothing=comparison,
-        )
+        if losses is None or settings.weighting != "counts":
+            losses = weight_models.compute_losses(documents, used_terms)
+        pseudo_count, test = weight_models.find_best_smoothing(documents, used_terms, losses)
+        if test.is_clear:
+            choices = replace(choices, pseudo_count=pseudo_count)
+        return replace(choices, smoothing=test)
 
     return _decide_in_stages(statistics, sample, decide)
 
@@ -206,13 +202,15 @@ def _compare_stop_words(
     alternatives: _Alternatives, documents: CountedDocuments, terms: _TermSets
 ) -> tuple[Choices, Floats]:
     """Return the choice for stop words, and the losses of the documents with this choice."""
-    # The evidence of all terms is nearly the same, and takes time.
+    # Both models have the pseudo-count of the first: that of the second is nearly the same, and
+    # takes time.
     pseudo_count = alternatives.find_evidence_smoothing(terms.content_terms)
     losses = alternatives.compute_losses(documents, terms.content_terms, pseudo_count)
     losses_with_stop_words = alternatives.compute_losses(documents, terms.selected, pseudo_count)
-    comparison = PairedTest.from_losses(losses, losses_with_stop_words)
-    choices = Choices(comparison.keeps_stop_words, comparison)
-    return choices, losses_with_stop_words if comparison.keeps_stop_words else losses
+    test = PairedTest.from_losses(losses, losses_with_stop_words)
+    if test.keeps_stop_words:
+        losses = losses_with_stop_words
+    return Choices(test.keeps_stop_words, test), losses
 
 
 def _choose_tfidf_smoothing(
@@ -220,20 +218,19 @@ def _choose_tfidf_smoothing(
 ) -> float | None:
     """Return the pseudo-count that predicts every fifth document clearly better than the default.
 
-    Return None if no pseudo-count does. They are compared by errors: the scores are not
-    likelihoods, so a lower log loss can go with worse predictions. The calibrated log loss must not
-    be higher, however.
+    Return None if no pseudo-count is clearly better. The numbers of errors are compared, because
+    the scores are not likelihoods: a lower log loss can go with worse predictions. But the
+    calibrated log loss must not increase.
     """
     classifier_class = load_classifier_class(settings.classifier)
     documents = sort_by_content(documents)
-    held_out_rows = split_held_out(documents)[1]
+    _, held_out_rows = split_held_out(documents)
     if len(held_out_rows) < MIN_CLEAR_DOCUMENTS:
         return None
     is_fitted = np.ones(len(documents), np.bool_)
     is_fitted[held_out_rows] = False
-    fitted_statistics = estimate_statistics(
-        Subsets(statistics.table, documents).select_table(is_fitted), statistics.weights
-    )
+    fitted_table = Subsets(statistics.table, documents).select_table(is_fitted)
+    fitted_statistics = estimate_statistics(fitted_table, statistics.weights)
     training = Training(
         fitted_statistics,
         selected & fitted_statistics.term_occurs,
@@ -264,9 +261,10 @@ def _choose_tfidf_smoothing(
 def _evaluate_held_out(
     classifier: Classifier, documents: CountedDocuments, truth: DocumentLabels
 ) -> tuple[Floats, float]:
-    """Return which documents are predicted wrong, shape (n_docs,), and the calibrated log loss.
+    """Return the error of each document, 1 or 0, shape (n_docs,), and the calibrated log loss.
 
-    The log loss is the mean over the documents whose true class has a finite score, in nats.
+    The log loss is the mean over the documents whose true class has a finite score, in nats. It is
+    infinite if there are none.
     """
     scores, lengths = classifier.joint_log_likelihood(documents.matrix)
     errors = (scores.argmax(axis=1) != truth.indices).astype(np.float64)
@@ -276,7 +274,7 @@ def _evaluate_held_out(
     scores = scores[is_known]
     lengths = lengths[is_known]
     known_truth = truth[is_known]
-    calibration = fit_classifier_calibration(classifier, scores, known_truth, lengths, None)
+    calibration = fit_classifier_calibration(classifier, scores, known_truth, lengths, weights=None)
     log_posterior = calibration.compute_log_posterior(scores, lengths)
     posterior = classifier.training.statistics.posterior_type(log_posterior)
     return errors, float(posterior.compute_log_losses(known_truth).mean())
@@ -285,10 +283,10 @@ def _evaluate_held_out(
 def _choose_segmentation(
     statistics: ClassStatistics, sample: CountedDocuments, settings: Settings, selected: Mask
 ) -> Choices:
-    """Return the choice between pairs, words and both; pairs unless another is clearly better.
+    """Return the choice between pairs, words and both.
 
-    With few documents in scripts without spaces nothing is compared: the test would only see noise
-    of the calibration.
+    The choice is pairs unless another is clearly better. With few documents in scripts without
+    spaces nothing is compared: the test would only see noise of the calibration.
     """
     mask_by_segmentation = {
         segmentation: mask_segmentation(statistics.vocabulary, segmentation) & selected
@@ -296,23 +294,25 @@ def _choose_segmentation(
     }
     pairs = mask_by_segmentation[PAIRS]
     words = mask_by_segmentation[WORDS]
-    unspaced_entries = np.flatnonzero((pairs | words)[sample.matrix.terms])
-    entries_per_document = np.bincount(sample.matrix.entry_documents[unspaced_entries])
+    is_unspaced_term = pairs | words
+    is_unspaced_entry = is_unspaced_term[sample.matrix.terms]
+    entries_per_document = np.bincount(sample.matrix.entry_documents[is_unspaced_entry])
     if np.count_nonzero(entries_per_document) < MIN_CLEAR_DOCUMENTS:
         return NO_CHOICES
     alternatives = _Alternatives.from_settings(statistics, settings, "counts")
 
     def decide(documents: CountedDocuments) -> Choices:
+        """Return the choice that these documents support."""
         pair_losses = alternatives.compute_losses(documents, selected & ~words)
         word_losses = alternatives.compute_losses(documents, selected & ~pairs)
-        losses_of_both = alternatives.compute_losses(documents, selected)
+        joint_losses = alternatives.compute_losses(documents, selected)
         words_test = PairedTest.from_losses(pair_losses, word_losses)
-        both_test = PairedTest.from_losses(pair_losses, losses_of_both)
+        joint_test = PairedTest.from_losses(pair_losses, joint_losses)
         segmentations: tuple[str, ...] = (WORDS,)
         best_test = words_test
-        if both_test.gain > words_test.gain:
+        if joint_test.gain > words_test.gain:
             segmentations = (PAIRS, WORDS)
-            best_test = both_test
+            best_test = joint_test
         if not best_test.is_clear:
             segmentations = (PAIRS,)
         return Choices(sides=segmentations, unspaced=best_test)
@@ -325,16 +325,15 @@ def _decide_in_stages(
     sample: CountedDocuments,
     decide: Callable[[CountedDocuments], Choices],
 ) -> Choices:
-    """Return the choices of the first documents of the sample, or of more if they are unclear.
+    """Return the choices by the first documents of the sample, or by more if a test is unclear.
 
     The sample is in the order of hashes, so its first documents are a random selection.
     """
+    n_entries = np.cumsum(sample.matrix.row_sizes)
     for limit in look_up_kind(MAX_ENTRIES_TIMES_CLASSES, statistics.posterior_type):
         max_entries = limit // statistics.n_classes
-        n_fitting = int(
-            np.searchsorted(np.cumsum(sample.matrix.row_sizes), max_entries, side="right")
-        )
-        n_documents = min(len(sample), max(n_fitting, 2 * MIN_CLEAR_DOCUMENTS))
+        n_within_limit = int(np.searchsorted(n_entries, max_entries, side="right"))
+        n_documents = min(len(sample), max(n_within_limit, 2 * MIN_CLEAR_DOCUMENTS))
         choices = decide(sample.take(np.arange(n_documents)))
         tests = (choices.unspaced, choices.stop_words, choices.smoothing)
         is_unclear = any(test is not None and test.needs_more_documents for test in tests)
@@ -367,15 +366,11 @@ class _Alternatives:
         return cls(statistics, multinomial_settings)
 
     def find_evidence_smoothing(self, selected: Mask) -> float:
-        """Return the pseudo-count of greatest evidence, or the one that the user set.
-
-        It applies to terms without a pseudo-count of their own.
-        """
-        setting = self.settings.smoothing
-        if isinstance(setting, TermSmoothing):
-            return float(setting.default)
-        if isinstance(setting, (int, float)):
-            return float(setting)
+        """Return the pseudo-count that the user set, or the one of greatest evidence."""
+        pseudo_count = get_fixed_pseudo_count(self.settings.smoothing)
+        # Two numbers are for the Bernoulli model, not for these multinomial models.
+        if pseudo_count is not None and not isinstance(self.settings.smoothing, tuple):
+            return pseudo_count
         key = selected.tobytes()
         if key not in self._evidence_smoothing:
             self._evidence_smoothing[key] = MultinomialNaiveBayes.choose_smoothing(
@@ -389,19 +384,18 @@ class _Alternatives:
         """Return the calibrated log loss of each held-out document, in nats, shape (n_docs,).
 
         The loss is nan if a class of the document has no other document. Without ``pseudo_count``,
-        use the pseudo-count of greatest evidence.
+        use that of `find_evidence_smoothing`.
         """
         if pseudo_count is None:
             pseudo_count = self.find_evidence_smoothing(selected)
-        classifier = select_classifier_class(self.statistics, self.settings).estimate(
-            Training(self.statistics, selected, pseudo_count, self.settings)
-        )
+        training = Training(self.statistics, selected, pseudo_count, self.settings)
+        classifier_class = select_classifier_class(self.statistics, self.settings)
+        classifier = classifier_class.estimate(training)
         held_out = classifier.leave_one_out(documents)
         scores, lengths, _, truth, _ = held_out.take_known_classes()
-        calibration = fit_classifier_calibration(classifier, scores, truth, lengths, None)
-        posterior = self.statistics.posterior_type(
-            calibration.compute_log_posterior(scores, lengths)
-        )
+        calibration = fit_classifier_calibration(classifier, scores, truth, lengths, weights=None)
+        log_posterior = calibration.compute_log_posterior(scores, lengths)
+        posterior = self.statistics.posterior_type(log_posterior)
         losses = np.full(len(documents), np.nan)
         losses[held_out.has_known_labels] = posterior.compute_log_losses(truth)
         return losses
@@ -411,8 +405,9 @@ class _Alternatives:
     ) -> tuple[float, PairedTest]:
         """Return the best pseudo-count of `SMOOTHING_ALTERNATIVES`, and its test.
 
-        ``losses`` are those of the greatest evidence. Search upwards while each alternative is
-        better than the previous one; if none is better than the evidence, search downwards.
+        ``losses`` are the losses with the pseudo-count of greatest evidence. Search upwards from
+        it while each alternative is better than the previous one. If none is better than the
+        evidence, search downwards.
         """
         evidence = self.find_evidence_smoothing(selected)
         larger = [
@@ -423,11 +418,11 @@ class _Alternatives:
         ]
         best_count = evidence
         best_test = PairedTest(0.0, 0.0, len(losses))
-        for direction in (larger, smaller[::-1]):
-            for pseudo_count in direction:
-                test = PairedTest.from_losses(
-                    losses, self.compute_losses(documents, selected, pseudo_count)
-                )
+        for pseudo_counts in (larger, smaller[::-1]):
+            for pseudo_count in pseudo_counts:
+                new_losses = self.compute_losses(documents, selected, pseudo_count)
+                test = PairedTest.from_losses(losses, new_losses)
+                # The first alternative is the best so far even if it is worse than the evidence.
                 if best_count == evidence or test.gain > best_test.gain:
                     best_count = pseudo_count
                     best_test = test
