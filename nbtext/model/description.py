@@ -1,4 +1,7 @@
-"""Description of a model in one line, and warnings about problems that its user may overlook."""
+"""Describe a trained model in one line, and warn of problems that its user may overlook.
+
+The commands that train or inspect a model print both.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,14 @@ if TYPE_CHECKING:
     from nbtext.fitted_model import FittedModel
     from nbtext.settings import Settings
 
-# Too many classes for a corpus: each document is a class, if there are more than FEW_DOCUMENTS;
-# or there are more than FEW_CLASSES, and more than MAX_CLASSES_PER_DOCUMENT for each document.
 FEW_CLASSES = 20
-FEW_DOCUMENTS = 6
+"""A corpus of up to this many classes may have any number of documents."""
+
 MAX_CLASSES_PER_DOCUMENT = 0.5
+"""With more classes than this for each document, most documents are a class of their own."""
+
+FEW_DOCUMENTS = 6
+"""In a table of up to this many documents each document may be a class of its own."""
 
 REVEALING_PROPORTION = 0.99
 """A field reveals the class if its terms alone classify at least this proportion correctly."""
@@ -61,11 +67,12 @@ def describe_model(model: FittedModel) -> str:
     if n_own:
         possessive = "its" if n_own == 1 else "their"
         smoothing += f", {format_quantity(n_own, 'term')} with {possessive} own"
+
+    description = ", ".join([*sizes, smoothing])
     n_lines = count_encoded_lines(statistics)
     if n_lines:
-        smoothing += f", {format_quantity(n_lines, 'encoded line')} dropped"
-
-    return f"{', '.join(sizes)}, {smoothing}{_describe_choices(model)}"
+        description += f", {format_quantity(n_lines, 'encoded line')} dropped"
+    return description + _describe_choices(model)
 
 
 def _describe_choices(model: FittedModel) -> str:
@@ -126,23 +133,21 @@ def list_warnings(model: FittedModel) -> list[str]:
 
 
 def _list_idle_options(settings: Settings) -> list[str]:
-    """Return options that were set, but that the classifier does not use."""
-    classifiers = {
-        None,
-        settings.classifier,
-        *(member.classifier for member in settings.member_settings),
-    }
+    """Return options that the user set, but that the classifier and its members do not use."""
+    classifiers = {settings.classifier, *(member.classifier for member in settings.member_settings)}
     return [
         parameter.display_name
         for parameter in TRAINING
-        if parameter.only_for not in classifiers and settings[parameter.name] != parameter.default
+        if parameter.only_for is not None
+        and parameter.only_for not in classifiers
+        and settings[parameter.name] != parameter.default
     ]
 
 
 def check_corpus_statistics(
     statistics: ClassStatistics, reading: Reading, *, n_terms: int
 ) -> Iterator[Finding]:
-    """Yield warnings about a corpus, of which ``n_terms`` terms are used."""
+    """Yield warnings about the corpus of a model that uses ``n_terms`` terms."""
     if statistics.n_classes < statistics.posterior_type.min_labels:
         yield Finding(
             "classes",
@@ -181,13 +186,18 @@ def check_corpus_statistics(
 
 def _check_single_label_lists(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
     """Yield a warning if labels are lists and every document has a list of one label."""
-    is_list = (
+    may_have_lists = (
         reading.layout.is_decoded
         and not reading.label_separator
         and "," not in (reading.label_column or "")
     )
-    is_checked = is_list and statistics.n_documents >= MIN_CHECKED_DOCUMENTS
-    if is_checked and _have_one_label(statistics):
+    is_multi_label = not statistics.posterior_type.is_exclusive
+    n_documents = statistics.n_documents
+    if not may_have_lists or not is_multi_label or n_documents < MIN_CHECKED_DOCUMENTS:
+        return
+    # The first class of a multi-label model contains all documents.
+    n_labels = sum(statistics.class_documents[1:].tolist())
+    if n_labels == n_documents:
         yield Finding(
             "labels",
             WARNING,
@@ -197,27 +207,13 @@ def _check_single_label_lists(statistics: ClassStatistics, reading: Reading) -> 
         )
 
 
-def _have_one_label(statistics: ClassStatistics) -> bool:
-    """Return whether the corpus is multi-label, but each document has exactly one label."""
-    if statistics.posterior_type.is_exclusive:
-        return False
-    # The class with the empty name contains all documents.
-    label_documents = [
-        n_documents
-        for label, n_documents in zip(
-            statistics.classes, statistics.class_documents.tolist(), strict=True
-        )
-        if label
-    ]
-    return sum(label_documents) == statistics.n_documents
-
-
 def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
     """Yield warnings if the wrong columns, or a header as a document, were probably read."""
     n_classes = statistics.n_classes
     n_documents = statistics.n_documents
-    is_class_per_row = reading.has_columns and n_classes == n_documents > FEW_DOCUMENTS
-    if is_class_per_row or n_classes > max(FEW_CLASSES, MAX_CLASSES_PER_DOCUMENT * n_documents):
+    has_many_rows = reading.has_columns and n_documents > FEW_DOCUMENTS
+    max_classes = max(FEW_CLASSES, MAX_CLASSES_PER_DOCUMENT * n_documents)
+    if (has_many_rows and n_classes == n_documents) or n_classes > max_classes:
         quantities = (
             f"{format_quantity(n_classes, 'class')}, {format_quantity(n_documents, 'document')}"
         )
@@ -245,30 +241,35 @@ def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
 def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
     """Yield warnings about fields, such as mail headers, whose terms alone reveal the class.
 
-    The rule for a field assigns each class the term of the field that separates it best, and
-    documents without these terms to the largest remaining class.
+    For each field, a simple classifier is evaluated on the training documents: each class is
+    predicted by the term of the field that separates it best, and for documents without these
+    terms, the class is predicted that has the most of them.
     """
     class_documents = statistics.class_documents
     if class_documents.size < 2 or class_documents.min() < MIN_CHECKED_DOCUMENTS:
         return
+    # Rarer terms cannot separate even the smallest class.
     min_term_documents = REVEALING_PROPORTION / 2 * class_documents.min()
     terms = np.flatnonzero(
         mask_field_terms(statistics.vocabulary) & (statistics.term_documents > min_term_documents)
     )
     documents = statistics.get_dense_documents(terms)
-    # Documents of a class with the term, minus documents of other classes with it.
+    # Documents of the class with the term, minus documents of other classes with the term, shape
+    # (n_terms, n_classes).
     gains = 2 * documents - documents.sum(axis=1, keepdims=True)
     rows_by_field: dict[str, list[int]] = {}
     for row, term in enumerate(terms.tolist()):
         field = statistics.vocabulary.get_term(term).partition(":")[0]
         rows_by_field.setdefault(field, []).append(row)
     for field, rows in rows_by_field.items():
-        best_gains = np.maximum(gains[rows].max(axis=0), 0)
+        field_gains = gains[rows]
+        best_gains = np.maximum(field_gains.max(axis=0), 0)
         n_correct = best_gains.sum() + (class_documents - best_gains).max()
         proportion = n_correct / class_documents.sum()
         if proportion >= REVEALING_PROPORTION:
-            best_row = rows[int(gains[rows].max(axis=1).argmax())]
-            example = display_term(statistics.vocabulary.get_term(int(terms[best_row])))
+            best_index = int(field_gains.max(axis=1).argmax())
+            best_term = int(terms[rows[best_index]])
+            example = display_term(statistics.vocabulary.get_term(best_term))
             yield Finding(
                 "fields",
                 WARNING,

@@ -1,4 +1,4 @@
-"""Warnings about class names that suggest that labels were read in another way than intended."""
+"""Warn of class names that suggest that labels were read in another way than intended."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ LABEL_SEPARATORS = (";", "|", "#", ",", " ")
 """Texts between labels. A space separates only addresses."""
 
 MIN_SHARED_PROPORTION = 0.8
-"""Labels look like lists if at least this proportion shares an item with another label."""
+"""Labels look like lists if at least this proportion of them share an item with another label."""
 
 MISSING_VALUE_NAMES = {"nan", "none", "null", "nil", "na", "n/a", "<na>", "#n/a", "nat"}
 """Names that programs write for a missing value, in lower case."""
 
 FASTTEXT_PREFIX = "__label__"
+"""Start of each label in a file of fastText."""
 
 _ADDRESS = re.compile(r"<\S+>|\w+://\S+")
-_WHOLE_NUMBER = re.compile(r"(\d+)\.0*")
+_WHOLE_NUMBER = re.compile(r"(\d+)\.0*")  # such as 1. or 1.00
 
 
 def check_label_names(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
@@ -55,7 +56,7 @@ def check_label_names(labels: Sequence[str], reading: Reading) -> Iterator[Findi
             "labels",
             WARNING,
             "a class with a name that stands for a missing value: "
-            f"{join_names([*map(repr, missing_labels)], MAX_SHOWN_LABELS)}",
+            f"{join_names(list(map(repr, missing_labels)), MAX_SHOWN_LABELS)}",
             f"if its documents have no label, {advice}",
         )
     if not reading.label_separator:
@@ -89,15 +90,15 @@ def _check_label_lists(labels: Sequence[str], reading: Reading) -> Iterator[Find
             "labels",
             WARNING,
             f"labels that end in {truncated_labels[0][-1]!r}: "
-            f"{join_names([*map(repr, truncated_labels)], MAX_SHOWN_LABELS)}",
+            f"{join_names(list(map(repr, truncated_labels)), MAX_SHOWN_LABELS)}",
             "take it away if it is no part of the name",
         )
 
 
 def describe_similar_labels(labels: Iterable[str]) -> str | None:
-    """Return labels that differ only in case, white space, Unicode form or as 1 and 1.0.
+    """Return groups of labels that differ only in case, white space, Unicode form or as 1 and 1.0.
 
-    Return None if all labels differ in more.
+    The groups are one text. Return None if the labels have larger differences.
 
     >>> describe_similar_labels(["Cats", "cats", "dogs", "1", "1.0"])
     "'Cats' and 'cats', '1' and '1.0'"
@@ -115,9 +116,9 @@ def describe_similar_labels(labels: Iterable[str]) -> str | None:
 def detect_label_separator(labels: Sequence[str]) -> str | None:
     """Return the separator if the labels look like lists of labels, else None.
 
-    For lists in brackets the separator is `LIST_SEPARATOR`. Labels look like lists if most labels
-    with the separator share an item with another label, and the number of different items is at
-    most the number of labels; or if an item starts like a label of fastText.
+    For lists in brackets the separator is `LIST_SEPARATOR`. Other labels look like lists if an item
+    starts like a label of fastText. They also do if most labels with the separator share an item
+    with another label, and there are not more different items than labels.
 
     >>> detect_label_separator(["card", "card;fee"])
     ';'
@@ -125,7 +126,8 @@ def detect_label_separator(labels: Sequence[str]) -> str | None:
     'list'
     >>> detect_label_separator(["Smith, Ann", "Roe, Ann"])
     """
-    if labels and 2 * sum(map(is_label_list, labels)) > len(labels):
+    n_lists = sum(map(is_label_list, labels))
+    if n_lists > len(labels) / 2:
         return LIST_SEPARATOR
     for separator in LABEL_SEPARATORS:
         if _are_lists(labels, separator):
@@ -134,8 +136,8 @@ def detect_label_separator(labels: Sequence[str]) -> str | None:
 
 
 def _split_items(label: str, separator: str) -> set[str]:
-    """Return the items of a label, which is itself the only item if it is not a list."""
-    items = {*map(str.strip, label.split(separator))} - {""}
+    """Return the items of a label. Words with spaces between them are one item."""
+    items = set(map(str.strip, label.split(separator))) - {""}
     if separator == " " and not all(map(_ADDRESS.fullmatch, items)):
         return {label}
     return items
