@@ -179,7 +179,7 @@ def check_corpus_statistics(
             "nbtext tokens shows why a word is dropped",
         )
     yield from _check_single_label_lists(statistics, reading)
-    yield from check_label_names(list(filter(None, statistics.classes)), reading)
+    yield from check_label_names(statistics.classes, reading)
     yield from _check_columns(statistics, reading)
     yield from _check_revealing_fields(statistics)
 
@@ -195,8 +195,7 @@ def _check_single_label_lists(statistics: ClassStatistics, reading: Reading) -> 
     n_documents = statistics.n_documents
     if not may_have_lists or not is_multi_label or n_documents < MIN_CHECKED_DOCUMENTS:
         return
-    # The first class of a multi-label model contains all documents.
-    n_labels = sum(statistics.class_documents[1:].tolist())
+    n_labels = sum(statistics.class_documents.tolist())
     if n_labels == n_documents:
         yield Finding(
             "labels",

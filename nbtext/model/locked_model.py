@@ -1,9 +1,9 @@
-"""Operations on a model file under its lock: update, forget, merge and promote.
+"""Change a model file under its lock: update, forget, merge and promote.
 
-One process at a time reads, changes and replaces a model file, while other processes may read it.
-Every operation writes the backup first and then the model, with its ledger, by one rename.
-`promote` removes the new model from its old path last. So if the process is killed, either the old
-model or the new one is complete, and `promote` can be repeated.
+The commands of these names use this module. One process at a time reads, changes and replaces a
+model file, while other processes may read it. Every operation first writes the backup, and then the
+model with its ledger, by one rename. `promote` removes the file of the new model last. So if the
+process is killed, either the old model or the new model is complete, and `promote` can be repeated.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class LockedModelFile:
     def read_ledger(self) -> Ledger | None:
         """Return the ledger of the model, or None if it has none.
 
-        Raise `ModelError` if the ledger is damaged, because a change would lose it.
+        Raise `ModelError` if the ledger is damaged, because a changed model would be without it.
         """
         return _read_ledger(self.path)
 
@@ -78,7 +78,7 @@ class LockedModelFile:
 
         Raise `PathError` if the file cannot be written; it is then unchanged.
         """
-        replace_file(self.path, lambda file: file.writelines((content,)), self._keep_backup)
+        replace_file(self.path, lambda file: file.write(content), self._keep_backup)
 
     def _keep_backup(self, target: Path) -> None:
         if self._has_backup:
@@ -100,10 +100,10 @@ def _read_ledger(path: str) -> Ledger | None:
 def load_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
     """Return a model and its ledger; the ledger is None if it is missing or damaged.
 
-    Both belong to the same version of the file, even while another process replaces it. Raise
-    `ModelError` if the model is missing or damaged.
+    Model and ledger belong to the same version of the file, even while another process replaces it.
+    Raise `ModelError` if the model is missing or damaged.
     """
-    while True:
+    while True:  # until the file was not replaced during the loading
         digest = read_digest(path)
         model = TextClassifier.load(path)
         try:
@@ -117,8 +117,8 @@ def load_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
 def import_dependencies() -> None:
     """Import the modules that change a model, before a lock is taken.
 
-    Other processes then wait less, and an import that fails leaves the file unchanged. Modules
-    that only a certain setting needs, such as a stemmer, are not imported.
+    So other processes wait less for the lock, and an import that fails leaves the file unchanged.
+    Modules that only a certain setting needs, such as a stemmer, are not imported.
     """
     import_module("numpy.ma")  # numpy's set functions import it
     for name in (
@@ -140,8 +140,9 @@ def lock_model(
 ) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file.
 
-    If ``is_new``, the file is only written, and the modules that made the model are imported
-    already. Raise `LockedError` if another process holds the lock for ``lock_timeout`` seconds.
+    ``is_new`` is for a model that this process has trained: the modules that change a model are
+    imported already. Raise `LockedError` if another process holds the lock for ``lock_timeout``
+    seconds.
     """
     import_module("nbtext.store.joblib_stream")
     if not is_new:
@@ -156,42 +157,41 @@ class UpdateResult(NamedTuple):
     model: TextClassifier
     """The model that the file contains now."""
     n_documents_before: float
+    """Number of documents of the old model."""
     had_ledger: bool
-    """Whether the file had a ledger."""
+    """Whether the old model had a ledger."""
     ledger_update: LedgerUpdate | None
-    """Numbers of new, moved and known documents; None if the ledger was not used."""
+    """Numbers of new, moved and known documents; None unless a `DocumentBatch` was added."""
 
 
 class UnlabelledAction(NamedTuple):
-    """Effect of a change of labelled documents on the layer of unlabelled documents."""
+    """What an operation does with the unlabelled documents of a model."""
 
-    pool: UnlabelledDocuments | None = None
-    """Unlabelled documents to train on again."""
-    is_dropped: bool = False
-    """Whether the layer is removed. A model that has one cannot be changed otherwise."""
+    pool: UnlabelledDocuments | None
+    """Unlabelled documents to train the changed model on; None to train it without any."""
+    is_dropped: bool
+    """Whether earlier unlabelled documents are removed. They must be, if the model has any."""
 
     def drop_from(self, model: TextClassifier) -> None:
-        """Remove the unlabelled documents from a model if that is requested and it has any."""
+        """Remove earlier unlabelled documents from a model, if `is_dropped` is set."""
         if self.is_dropped and model.fitted.parameters.unlabelled_summary is not None:
-            model.learn()
-
-
-KEEP_UNLABELLED = UnlabelledAction()
+            model.learn()  # only the labelled documents
 
 
 def update(
     path: str,
     counting_model: TextClassifier,
     documents: CountedCorpus | DocumentBatch | None,
-    unlabelled: UnlabelledAction = KEEP_UNLABELLED,
+    unlabelled: UnlabelledAction,
     *,
     lock_timeout: float,
     backup: bool = False,
 ) -> UpdateResult:
     """Add documents, which ``counting_model`` counted, to the model in a file.
 
-    For a `DocumentBatch`, skip documents that are in the ledger with the same label, and move
-    documents that are in the ledger with another label.
+    ``documents`` is None if only the unlabelled documents change. For a `DocumentBatch`, skip
+    documents that are in the ledger with the same label, and move documents that are in the ledger
+    with another label.
 
     Raise `ModelError` if another process replaced the model by one that counts differently,
     `UsageError` if the model cannot be changed, `NotInModelError` for a document to be moved that
@@ -202,15 +202,18 @@ def update(
     with lock_model(path, lock_timeout=lock_timeout, backup=backup) as file:
         model = _load_to_change(file, counting_model, unlabelled)
         n_documents_before = model.counts.labelled_statistics.n_documents
-        ledger = file.read_ledger()
-        had_ledger = ledger is not None
+        old_ledger = file.read_ledger()
+        had_ledger = old_ledger is not None
         if not isinstance(documents, DocumentBatch):
-            counts = model.counts if documents is None else model.counts + documents.counts
-            file.replace(model.learn(counts, unlabelled.pool), ledger)
+            counts = model.counts
+            if documents is not None:
+                counts = counts + documents.counts
+            file.replace(model.learn(counts, unlabelled.pool), old_ledger)
             return UpdateResult(model, n_documents_before, had_ledger, None)
 
+        ledger = Ledger.empty() if old_ledger is None else old_ledger
         try:
-            ledger_update = add_batch(model.counts, ledger or Ledger.empty(), documents)
+            ledger_update = add_batch(model.counts, ledger, documents)
         except NotInModelError as problem:
             problem.set_document_name(documents.names[problem.index])
             problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
@@ -227,14 +230,14 @@ class ForgetResult(NamedTuple):
     """The model that the file contains now."""
     n_removed: int
     n_unknown: int
-    """With ``once``: documents that are not in the ledger."""
+    """Number of documents that stay because they are not in the ledger; 0 without ``once``."""
 
 
 def forget(
     path: str,
     counting_model: TextClassifier,
     batch: DocumentBatch,
-    unlabelled: UnlabelledAction = KEEP_UNLABELLED,
+    unlabelled: UnlabelledAction,
     *,
     once: bool,
     lock_timeout: float,
@@ -273,6 +276,7 @@ def _remove_documents(
             )
         return remove_batch(model.counts, ledger, batch)
 
+    # A document that the counts do not contain is reported before a damaged ledger.
     counts = forget_documents(model.counts, batch.counts)
     ledger = file.read_ledger()
     if ledger is not None:
@@ -315,20 +319,21 @@ class MergedModels(NamedTuple):
     """The sum of several models."""
 
     model: TextClassifier
+    """The model of the documents of all models."""
     models: list[ModelToMerge]
     ledger: Ledger | None
-    """The ledgers of all models joined; None if no model has one."""
+    """The joined ledgers of all models; None if no model has one."""
     n_repeated: int
-    """Documents that are in several ledgers."""
+    """Number of documents that are in several ledgers."""
 
 
 def merge(
     paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False
 ) -> MergedModels:
-    """Write the sum of models to ``path``, with their ledgers joined; it may be one of ``paths``.
+    """Write the sum of the models at ``paths``, with their joined ledgers, to ``path``.
 
-    Raise `UsageError` if the models count differently or cannot be changed exactly, and
-    `LockedError`.
+    ``path`` may be one of ``paths``. Raise `UsageError` if the models count differently or cannot
+    be changed exactly, and `LockedError`.
     """
     from nbtext.model.operations import join_ledgers, merge_models
 
@@ -349,9 +354,9 @@ def promote(
 ) -> TextClassifier:
     """Replace the model at ``path``, if it exists, by the model at ``new_path`` with its ledger.
 
-    Return the new model. Raise `ModelError` if the new model is missing, or it or its ledger is
-    damaged or refused, `UsageError` if both paths are the same file or a ledger would be lost,
-    `LockedError`, and `PathError`. Unless the message says otherwise, nothing has changed then.
+    Return the new model. Raise `ModelError` if the new model or its ledger is missing or damaged,
+    `UsageError` if both paths are the same file or a ledger would be lost, `LockedError`, and
+    `PathError`. Unless the message says otherwise, the files are unchanged after an error.
     """
     check_replaceable(path)
     _require_distinct_paths(new_path, path, backup=backup)

@@ -1,8 +1,9 @@
-"""Changes of a trained model without training it again: merge, relabel, prune, add and remove.
+"""Change a trained model without its documents: merge, relabel, prune, add and remove.
 
-Counts are whole numbers that add and subtract exactly, so a changed model equals a model trained on
-its documents. Only the sample can differ: a document that did not fit into it does not return when
-another document leaves. A ledger of fingerprints shows which documents a model contains.
+The commands of these names use this module. Counts are whole numbers that add and subtract exactly,
+so a changed model equals a model trained on its documents. Only the sample can differ: if a
+document leaves the sample, documents that did not fit into it before do not return. A ledger of
+fingerprints shows which documents a model contains.
 """
 
 from __future__ import annotations
@@ -109,23 +110,23 @@ def _merge_prior_weights(
     """Return class weights by label in which the weight of ``old`` is added to that of ``new``."""
     merged_weights = {label: weight for label, weight in weights.items() if label != old}
     # The weights may name labels that are not classes of the model.
-    weight_of_new = merged_weights.get(new, 0.0) if new in classes else 0.0
-    merged_weights[new] = weight_of_new + weights[old]
+    old_weight_of_new = weights[new] if new in classes else 0.0
+    merged_weights[new] = old_weight_of_new + weights[old]
     return merged_weights
 
 
 def prune_terms(model: TextClassifier, min_df: int, max_df: float) -> TextClassifier:
     """Return the model without rare and common terms.
 
-    A term stays if at least ``min_df`` documents and at most a proportion ``max_df`` of them
-    contain it, or if it is part of an n-gram that stays. Later documents are counted with the
-    remaining terms only: if a removed term could return, a document that was added before could
-    not be subtracted exactly. Raise `UsageError` if no term would remain.
+    A term stays if at least ``min_df`` documents contain it, and at most a proportion ``max_df`` of
+    all documents. It also stays if it is part of an n-gram that stays. Later documents are counted
+    with the remaining terms only: if a removed term could return, a document that was added before
+    could not be subtracted exactly. Raise `UsageError` if no term would remain.
     """
     require_additive(model.settings, model.counts)
     statistics = model.counts.labelled_statistics
-    document_counts = statistics.term_documents
-    stays = (document_counts >= min_df) & (document_counts <= max_df * statistics.n_documents)
+    term_documents = statistics.term_documents
+    stays = (term_documents >= min_df) & (term_documents <= max_df * statistics.n_documents)
     if statistics.n_terms and not stays.any():
         raise UsageError(
             f"none of the {format_quantity(statistics.n_terms, 'term')} is left",
@@ -136,7 +137,7 @@ def prune_terms(model: TextClassifier, min_df: int, max_df: float) -> TextClassi
 
 
 def find_counting_difference(first: TextClassifier, second: TextClassifier) -> str | None:
-    """Return an option by which two models count differently, or None if they count alike."""
+    """Return an option by which two models count differently, or None if they count equally."""
     for name in COUNTING_NAMES:
         if name != "stop_words" and first.settings[name] != second.settings[name]:
             return PARAMETERS_BY_NAME[name].display_name
@@ -148,11 +149,12 @@ def find_counting_difference(first: TextClassifier, second: TextClassifier) -> s
     if first.reading.is_counted != second.reading.is_counted:
         counted_model = first if first.reading.is_counted else second
         return f"--format {counted_model.reading.format}"
-    has_same_stop_words = (
-        first.analysis.stop_list == second.analysis.stop_list
-        and first.settings.counts_stop_words == second.settings.counts_stop_words
-    )
-    return None if has_same_stop_words else "--stop-words"
+    if (
+        first.analysis.stop_list != second.analysis.stop_list
+        or first.settings.counts_stop_words != second.settings.counts_stop_words
+    ):
+        return "--stop-words"
+    return None
 
 
 def require_changeable(model: TextClassifier, reading: Reading) -> None:
@@ -169,7 +171,7 @@ def require_changeable(model: TextClassifier, reading: Reading) -> None:
 
 
 def compare_stemmer_versions(model: TextClassifier) -> str | None:
-    """Return a warning if the stemmer of the model now has another version, else None."""
+    """Return a warning if the stemmer has another version than at training, else None."""
     for package, version in list_versions(model.settings).items():
         old_version = model.fitted.written_by.get(package, version)
         if package != "nbtext" and old_version != version:
@@ -183,9 +185,9 @@ def compare_stemmer_versions(model: TextClassifier) -> str | None:
 def find_last_equal(texts: Array) -> Ints:
     """Return for each text the row of the last equal text, shape (n_texts,)."""
     _, groups = np.unique(texts, return_inverse=True)
-    last_of_group = np.empty(groups.size, np.int64)
-    last_of_group[groups] = np.arange(groups.size)  # numpy keeps the last of repeated assignments
-    return last_of_group[groups]
+    last_rows = np.empty(groups.size, np.int64)  # more rows than groups are not used
+    last_rows[groups] = np.arange(groups.size)  # numpy keeps the last of repeated assignments
+    return last_rows[groups]
 
 
 def find_contradictions(last_equal: Ints, labels: Labels, names: Names) -> Iterator[Finding]:
@@ -195,12 +197,14 @@ def find_contradictions(last_equal: Ints, labels: Labels, names: Names) -> Itera
     """
     index_of_label = {label: index for index, label in enumerate(dict.fromkeys(labels))}
     label_indices = np.array([index_of_label[label] for label in labels])
-    rows = np.flatnonzero(label_indices != label_indices[last_equal])
+    last_label_indices = label_indices[last_equal]
+    rows = np.flatnonzero(label_indices != last_label_indices)
     if rows.size:
         row = rows[0]
         last_row = last_equal[row]
+        n_texts = np.unique(last_equal[rows]).size
         detail = (
-            f"{format_quantity(np.unique(last_equal[rows]).size, 'text')} under several labels: "
+            f"{format_quantity(n_texts, 'text')} under several labels: "
             f"first {names[row]} ({format_label(labels[row])}) and "
             f"{names[last_row]} ({format_label(labels[last_row])})"
         )
@@ -211,16 +215,20 @@ class DocumentBatch(NamedTuple):
     """All documents of a corpus as counts, with their fingerprints and names."""
 
     counts: CorpusCounts
+    """The counts of the corpus, and of each document."""
     fingerprints: Fingerprints
+    """Equal for equal documents, shape (n_docs,)."""
     names: Names = ()
 
-    def list_labels(self, rows: Ints | slice = slice(None)) -> list[Label]:
-        """Return the labels of the documents in ``rows``, by default of all."""
+    def list_labels(self, rows: Ints | None = None) -> list[Label]:
+        """Return the labels of the documents in ``rows``; of all documents if it is None."""
         labels = self.counts.documents.list_labels(self.counts.table.classes)
-        return [labels[row] for row in np.arange(len(labels))[rows].tolist()]
+        if rows is None:
+            return labels
+        return [labels[row] for row in rows.tolist()]
 
     def count_with_labels(self, rows: Ints, labels: Labels) -> CorpusCounts:
-        """Return the counts of the documents in ``rows``, with these labels for them."""
+        """Return the counts of the documents in ``rows``, whose labels are ``labels``."""
         return relabel_documents(
             self.counts.table, self.counts.documents.take(rows), labels, self.counts.sample.size
         )
@@ -232,14 +240,14 @@ class DocumentBatch(NamedTuple):
         labels: Labels,
         subtract: Callable[[CorpusCounts, CorpusCounts], CorpusCounts],
     ) -> CorpusCounts:
-        """Return counts without the documents in ``rows``, which have these labels in the counts.
+        """Return counts without the documents in ``rows``, which ``counts`` has under ``labels``.
 
-        ``subtract`` raises `NotInModelError` for documents that the counts do not contain; its
-        index is converted to a row of the batch.
+        ``subtract`` is `subtract_documents` or `forget_documents`. Raise `NotInModelError`, with a
+        row of the batch, for a document that the counts do not contain.
         """
         try:
             return subtract(counts, self.count_with_labels(rows, labels))
-        except NotInModelError as problem:
+        except NotInModelError as problem:  # its index is a position in rows
             raise NotInModelError(int(rows[problem.index]), problem.label) from None
 
     def find_last_rows(self) -> Ints:
@@ -291,7 +299,7 @@ def remove_duplicates(batch: DocumentBatch) -> tuple[CorpusCounts, Ledger]:
 
 
 AUTO_WEIGHTINGS = ("counts", "log")
-"""Weightings to try if the user sets none: the first, or with unlabelled documents all."""
+"""Weightings to try with unlabelled documents if the user sets none, first the usual default."""
 
 
 def train_with_best_weighting(
@@ -299,8 +307,8 @@ def train_with_best_weighting(
 ) -> TextClassifier:
     """Return the model trained with the best weighting of `AUTO_WEIGHTINGS`.
 
-    The best weighting has the lowest log loss of held-out documents. If no model uses the
-    unlabelled documents, it is the first weighting.
+    The best weighting has the lowest log loss of held-out documents. A weighting other than the
+    first is only chosen if the model with this weighting uses the unlabelled documents.
     """
     models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in AUTO_WEIGHTINGS]
 
@@ -315,11 +323,15 @@ def train_with_best_weighting(
 
 
 class LedgerUpdate(NamedTuple):
-    """Counts and ledger of a model after a batch was added, and numbers of its documents."""
+    """Counts and ledger of a model after a batch was added, and numbers of documents of the batch.
+
+    The four numbers add up to the number of documents.
+    """
 
     counts: CorpusCounts
     ledger: Ledger
     n_new: int
+    """Documents that were not in the ledger."""
     n_moved: int
     """Documents that were in the ledger with another label."""
     n_known: int
@@ -329,10 +341,10 @@ class LedgerUpdate(NamedTuple):
 
 
 def add_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerUpdate:
-    """Add the documents of a batch that are not in the ledger, and move those with a new label.
+    """Add the documents of a batch that are not in the ledger, and move documents to a new label.
 
-    Raise `NotInModelError` for a document to be moved that the counts do not contain, in
-    contradiction to the ledger.
+    Raise `NotInModelError` if the counts do not contain a document to be moved, although the ledger
+    does.
     """
     rows = batch.find_last_rows()
     old_label_indices = ledger.find(batch.fingerprints[rows])
@@ -366,13 +378,14 @@ def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:
     """Join the ledgers of merged models; return also the number of documents in several ledgers.
 
     Without ledgers the joined ledger is None. A document in several ledgers counts several times in
-    the merged model; its label in the joined ledger is that of the last.
+    the merged model. The joined ledger has its label from the last of these ledgers.
     """
     if not ledgers:
         return None, 0
     fingerprints = np.concatenate([ledger.fingerprints for ledger in ledgers])
-    _, n_ledgers = np.unique(fingerprints, return_counts=True)
-    return reduce(Ledger.join, ledgers), int(np.count_nonzero(n_ledgers > 1))
+    _, ledgers_per_document = np.unique(fingerprints, return_counts=True)
+    n_repeated = int(np.count_nonzero(ledgers_per_document > 1))
+    return reduce(Ledger.join, ledgers), n_repeated
 
 
 class LedgerRemoval(NamedTuple):
@@ -380,9 +393,10 @@ class LedgerRemoval(NamedTuple):
 
     counts: CorpusCounts
     ledger: Ledger | None
+    """None if the model has no ledger."""
     n_removed: int
     n_unknown: int
-    """Documents that are not in the ledger."""
+    """Number of documents that stay because they are not in the ledger."""
 
 
 def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerRemoval:
@@ -392,15 +406,14 @@ def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> 
     ledger with another label, and `UsageError` if no document would remain.
     """
     last_rows = batch.find_last_rows()
-    old_label_indices = ledger.find(batch.fingerprints[last_rows])
-    is_in_ledger = old_label_indices != ABSENT_LABEL
-    rows = last_rows[is_in_ledger]
-    has_other_label = ~batch.find_unchanged(ledger)[rows]
-    if has_other_label.any():
-        first = int(has_other_label.argmax())
-        old_label = decode_label(ledger.labels[old_label_indices[is_in_ledger][first]])
-        [label] = batch.list_labels(rows[first : first + 1])
-        problem = NotInModelError(int(rows[first]), format_label(label))
+    label_indices = ledger.find(batch.fingerprints)
+    rows = last_rows[label_indices[last_rows] != ABSENT_LABEL]
+    is_unchanged = batch.find_unchanged(ledger)
+    rows_with_other_label = rows[~is_unchanged[rows]]
+    if rows_with_other_label.size:
+        row = int(rows_with_other_label[0])
+        old_label = decode_label(ledger.labels[label_indices[row]])
+        problem = NotInModelError(row, format_label(batch.list_labels()[row]))
         problem.hint = f"it was learnt as {format_label(old_label)!r}; {problem.hint}"
         raise problem
     if rows.size:
@@ -415,7 +428,8 @@ def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> 
 
 def remove_from_ledger(ledger: Ledger, batch: DocumentBatch) -> Ledger:
     """Return the ledger without the documents of a batch that it has with the same label."""
-    return _remove_fingerprints(ledger, np.unique(batch.fingerprints[batch.find_unchanged(ledger)]))
+    fingerprints = batch.fingerprints[batch.find_unchanged(ledger)]
+    return _remove_fingerprints(ledger, np.unique(fingerprints))
 
 
 def _remove_fingerprints(ledger: Ledger, fingerprints: Fingerprints) -> Ledger:

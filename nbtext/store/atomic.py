@@ -90,7 +90,7 @@ def _folder(path: str) -> str:
 
 def replace_file(
     path: str,
-    write: Callable[[IO[bytes]], None],
+    write: Callable[[IO[bytes]], object],
     before_replace: Callable[[Path], None] | None = None,
     *,
     main_file: Path | None = None,
