@@ -1,13 +1,14 @@
-"""The schema of the model file: kind, size and range of each array and each setting.
+"""The schema of the model file: kind, size and range of each array, and form of each setting.
 
-Writing, reading and checking follow this schema, and so do the tables in ``docs/model-file.md``.
-`nbtext.model.state` checks conditions that concern several arrays.
+`nbtext.model.state` uses it to write, read and check a model, and itself checks conditions that
+concern several arrays. The tables in ``docs/model-file.md`` contain the texts of this schema.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -58,15 +59,22 @@ class ArraySpec(NamedTuple):
 
     name: str
     kind: str
-    """`WHOLE_NUMBERS` have the narrowest unsigned type, and a sum below `EXACT_SUM_LIMIT`."""
+    """One of the kinds above.
+
+    `WHOLE_NUMBERS` have the narrowest unsigned type, and a sum below `EXACT_SUM_LIMIT`.
+    """
     size: str
-    """Name of the number of elements, which arrays of the same size share; "" for any number."""
+    """Name of the number of elements, such as "terms", or "" for any number of elements.
+
+    Arrays with the same name have equally many elements.
+    """
     content: str
+    """What the elements mean."""
     minimum: int = 0
     limit: str = ""
-    """Name of the size that all elements are less than; "" without such a limit."""
+    """Name of a number of elements. All values are less than it. "" for no such limit."""
     condition: str = ""
-    """Models that have the array; "" if all have it."""
+    """Which models have the array; "" if all models have it."""
 
 
 ARRAYS = {
@@ -274,10 +282,10 @@ ARRAYS = {
         ArraySpec("stop_words", UTF8_TEXT, "", "the stop list"),
     )
 }
-"""By name. Classifiers add arrays of finite numbers, whose names have `FITTED_PREFIX`."""
+"""The arrays by name. Classifiers add arrays of finite numbers with names of their own."""
 
 FITTED_PREFIX = "fitted_"
-"""Prefix of the names of a classifier's own arrays."""
+"""Start of the names of a classifier's own arrays."""
 
 RESERVED_ARRAYS = {
     "sample_times": "time of each sampled document, in seconds",
@@ -286,7 +294,7 @@ RESERVED_ARRAYS = {
 
 
 def encode_arrays(values: Mapping[str, Numbers | bytes | None]) -> Arrays:
-    """Return values as the arrays of a model file; skip values that are None.
+    """Return values as the arrays of a model file, without values that are None.
 
     Raise `UsageError` for counts that `decode_arrays` would refuse.
     """
@@ -313,10 +321,10 @@ def _encode_array(value: Numbers | bytes, kind: str) -> Numbers:
 def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays]:
     """Return the values of a model file's arrays by name, and the classifier's own arrays.
 
-    Missing arrays are returned empty. The names of the classifier's arrays are without
-    `FITTED_PREFIX`. Raise `ModelError` unless all arrays follow the schema.
+    Missing arrays are returned as empty values. `FITTED_PREFIX` is removed from the names of the
+    classifier's arrays. Raise `ModelError` unless all arrays follow the schema.
     """
-    sizes = {"layers": n_layers, "yes or no": 2}
+    sizes = {"layers": n_layers, "yes or no": 2}  # "yes or no" limits an array to 0 and 1
     values = {
         spec.name: _decode_array(spec, arrays.get(spec.name), sizes) for spec in ARRAYS.values()
     }
@@ -339,15 +347,17 @@ def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays
 
 
 def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int]) -> bytes | Numbers:
-    """Return the value of an array, checked; store its size in ``sizes`` if it is the first."""
+    """Return the checked value of an array.
+
+    ``sizes`` has the numbers of elements by name. The first array of a size adds it.
+    """
     dtype = KIND_DTYPES.get(spec.kind)
     if array is None:
         array = np.empty(0, dtype or np.uint8)
-    require_valid_model(
-        array.dtype == dtype if dtype else array.dtype.kind == "u",
-        f"{spec.name} does not hold {spec.kind}",
-    )
-    if spec.size and (array.size or not spec.condition):
+    has_valid_dtype = array.dtype == dtype if dtype else array.dtype.kind == "u"
+    require_valid_model(has_valid_dtype, f"{spec.name} does not hold {spec.kind}")
+    may_be_missing = bool(spec.condition)
+    if spec.size and (array.size or not may_be_missing):
         size = sizes.setdefault(spec.size, array.size)
         require_valid_model(
             array.size == size,
@@ -376,9 +386,9 @@ def _decode_text(spec: ArraySpec, array: Numbers) -> bytes:
 
 def _require_in_range(spec: ArraySpec, array: Numbers, sizes: dict[str, int]) -> None:
     """Raise `ModelError` if an element of a whole number array, or their sum, is out of range."""
-    # An array that is too short for large sums need not be summed.
-    could_exceed = array.size << 8 * array.itemsize >= EXACT_SUM_LIMIT
-    if could_exceed and spec.kind != LONG_WHOLE_NUMBERS:
+    # An array whose elements are too few or too narrow for large sums need not be summed.
+    max_sum = array.size << 8 * array.itemsize
+    if max_sum >= EXACT_SUM_LIMIT and spec.kind != LONG_WHOLE_NUMBERS:
         require_valid_model(
             float(array.sum(dtype=np.float64)) < EXACT_SUM_LIMIT,
             f"the numbers of {spec.name} are too large",
@@ -410,9 +420,9 @@ class Nullable(NamedTuple):
 ValueForm: TypeAlias = Any
 """Form of the value of a setting.
 
-A `Range`, a `Nullable`, a set of the possible values, ``[form]`` for lists of any length, a tuple
-of forms for lists of that length, ``{name: form}`` for objects with exactly these names,
-``{str: form}`` for objects with any names, or a type.
+A `Range`, a `Nullable`, a set of the possible values, ``[form]`` for a list of any length, a tuple
+of forms for a list with one value of each, ``{name: form}`` for an object with exactly these names,
+``{str: form}`` for an object with any names, or a type.
 """
 
 
@@ -465,6 +475,7 @@ class SettingSpec(NamedTuple):
 
     form: ValueForm
     content: str
+    """What the value means."""
     default: object = REQUIRED
     """Value if the setting is missing from the file; `REQUIRED` if it must not be missing."""
 
@@ -538,37 +549,24 @@ SETTINGS = {
         None,
     ),
 }
-"""By name."""
+"""The settings by name."""
 
 
 def to_stored_settings(values: Mapping[str, object]) -> dict[str, object]:
-    """Return settings as plain JSON values, without settings that have their default."""
+    """Return settings as plain JSON values, without settings that have their default.
+
+    Records become objects with the names of their attributes.
+    """
     plain: dict[str, object] = json.loads(json.dumps(values, default=vars))
     return {name: value for name, value in plain.items() if value != SETTINGS[name].default}
 
 
-class StoredSettings(NamedTuple):
-    """The settings of a model file, as `SETTINGS` describes them."""
-
-    training: ParsedJson
-    reading: ParsedJson
-    written_by: ParsedJson
-    label_kind: ParsedJson
-    layers: ParsedJson
-    closed_vocabulary: ParsedJson
-    sample_bound: ParsedJson
-    seeds: ParsedJson
-    smoothing: ParsedJson
-    choices: ParsedJson
-    temperature: ParsedJson
-    rivalry: ParsedJson
-    calibration: ParsedJson
-    profile: ParsedJson
-    unlabelled: ParsedJson
+StoredSettings: TypeAlias = SimpleNamespace
+"""The settings of a model file as attributes, by the names of `SETTINGS`."""
 
 
 def check_settings(plain: Mapping[str, ParsedJson]) -> StoredSettings:
-    """Return plain settings, with the defaults of missing ones.
+    """Return plain settings, with the defaults of missing settings.
 
     Raise `ModelError` unless the settings follow the schema.
     """

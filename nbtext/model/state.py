@@ -1,8 +1,8 @@
 """Convert a model to the settings and arrays of a model file, and back.
 
-`nbtext.store` checks the format of a model file, and `nbtext.model.schema` each setting and array.
-This module checks that they are consistent: `decode_model` raises `ModelError` unless training
-could have made the model.
+`TextClassifier` saves and loads models with it. `nbtext.store` checks the format of a model file,
+and `nbtext.model.schema` each setting and array. This module checks that settings and arrays are
+consistent: `decode_model` raises `ModelError` unless training could have made the model.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from nbtext.prediction.typicality import (
     Profile,
     Typicality,
 )
-from nbtext.ragged import are_rows_increasing, compute_offsets
+from nbtext.ragged import are_rows_increasing, compute_offsets, find_sorted
 from nbtext.settings import NLTK_STEMMERS, Reading, Settings
 from nbtext.text.hashing import pair, unpair
 from nbtext.text.surface_forms import PAIRS, find_unspaced_runs
@@ -90,6 +90,9 @@ MAX_SUM_DIGITS = 2000
 
 MAX_EXPONENT_DIGITS = 4
 """Limit of digits of the exponent in the denominator of an exact sum."""
+
+MAX_CAUSE_CHARS = 200
+"""Limit of the text of another error that is quoted in a message."""
 
 
 def list_versions(settings: Settings) -> dict[str, str]:
@@ -149,9 +152,9 @@ def _encode_settings(model: FittedModel) -> dict[str, object]:
 
 
 def _with_auto_unspaced(settings: Settings, table: CountTable) -> Settings:
-    """Return settings with unspaced=auto instead of pairs, if no text is in such a script.
+    """Return settings with unspaced=auto instead of pairs, if no term is in such a script.
 
-    Both count the same then.
+    For these terms both settings count equally.
     """
     if settings.unspaced == PAIRS and find_unspaced_runs(table.vocabulary.text) is None:
         return replace(settings, unspaced="auto")
@@ -180,18 +183,18 @@ def _encode_parameters(model: FittedModel) -> Arrays:
 
 def _encode_held_out(held_out: HeldOutPosteriors) -> dict[str, Numbers | None]:
     """Return −log p in single precision, the labels, and the weights unless all are 1."""
-    with np.errstate(over="ignore"):  # infinite for a number far from all others
-        nats = np.maximum(-held_out.log_posterior, 0).astype(np.float32).ravel()
+    with np.errstate(over="ignore"):  # infinite for a number attribute far from all others
+        negative_log_p = np.maximum(-held_out.log_posterior, 0).astype(np.float32).ravel()
     weights = None if np.all(held_out.weights == 1) else held_out.weights
     _, labels = held_out.truth.to_pairs()
-    label_counts = None
+    label_counts = None  # stored only for multi-label models
     if not held_out.posterior.is_exclusive:
         label_counts = held_out.truth.count_labels()
         labels = labels + 1  # the first label is reserved
     return {
         "left_out_labels": labels,
         "left_out_label_counts": label_counts,
-        "left_out_nats": nats,
+        "left_out_nats": negative_log_p,
         "left_out_weights": weights,
     }
 
@@ -205,7 +208,7 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
     # With several layers, columns without documents are not stored.
     is_stored = (table.class_documents > 0) | (n_layers == 1)
     columns = np.flatnonzero(is_stored)
-    stored_index = np.cumsum(is_stored) - 1
+    index_of_column = np.cumsum(is_stored) - 1
     contents: dict[str, Any] = {
         "terms": vocabulary.text,
         "term_lengths": np.diff(vocabulary.bounds),
@@ -214,8 +217,8 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
         "label_lengths": np.array([len(label) for label in labels]),
         "column_documents": table.class_documents[columns],
         "term_cells": np.diff(table.term_offsets),
-        "cell_columns": stored_index[table.cell_classes],
-        **dict(zip(CELL_FIELDS, table.cells, strict=False)),
+        "cell_columns": index_of_column[table.cell_classes],
+        **dict(zip(CELL_FIELDS, table.cells, strict=False)),  # without logs in most tables
         **_encode_sample(table, counts.sample.documents),
     }
     if n_layers > 1:
@@ -227,6 +230,7 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
 
 
 def _encode_sample(table: CountTable, documents: CountedDocuments) -> dict[str, Any]:
+    """Return the arrays of the sampled documents. Arrays that are None are not stored."""
     n_layers = len(table.layers)
     matrix = documents.matrix
     labels = documents.classes
@@ -234,6 +238,9 @@ def _encode_sample(table: CountTable, documents: CountedDocuments) -> dict[str, 
     if documents.labels is not None:
         labels = documents.labels.columns // n_layers
         label_counts = documents.labels.sizes
+    document_layers = None
+    if table.n_document_layers > 1:
+        document_layers = documents.columns % n_layers
     attribute_values = None
     if table.moments is not None and matrix.values is not None:
         attribute_values = matrix.values.ravel()
@@ -241,7 +248,7 @@ def _encode_sample(table: CountTable, documents: CountedDocuments) -> dict[str, 
         "sample_hashes": documents.hashes,
         "sample_labels": labels,
         "sample_label_counts": label_counts,
-        "sample_layers": documents.columns % n_layers if table.n_document_layers > 1 else None,
+        "sample_layers": document_layers,
         "sample_entries": matrix.row_sizes,
         "sample_terms": matrix.terms,
         "sample_counts": matrix.counts,
@@ -253,11 +260,13 @@ def _encode_sample(table: CountTable, documents: CountedDocuments) -> dict[str, 
 def encode_moments(moments: Moments) -> dict[str, Numbers | bytes]:
     """Return the numbers of values, and the sums of values and of their squares.
 
-    Each sum is a line ``n e`` for n / 2ᵉ.
+    Each sum is a line ``n e`` for n / 2ᵉ. Denominators are powers of 2, since values are floats.
     """
-    sums = [*moments.sums.ravel().tolist(), *moments.squares.ravel().tolist()]
-    lines = "".join(f"{total.numerator} {total.denominator.bit_length() - 1}\n" for total in sums)
-    return {"values": moments.documents.ravel(), "value_sums": lines.encode()}
+    lines = []
+    for total in [*moments.sums.ravel().tolist(), *moments.squares.ravel().tolist()]:
+        exponent = total.denominator.bit_length() - 1
+        lines.append(f"{total.numerator} {exponent}\n")
+    return {"values": moments.documents.ravel(), "value_sums": "".join(lines).encode()}
 
 
 # Decoding
@@ -292,7 +301,7 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
         require_trainable(settings, model.statistics, seeds)
         _ = model.classifier  # raises an error if the arrays of the classifier are inconsistent
     except UsageError as problem:
-        raise malformed_model_error(str(problem)[:200]) from None
+        raise malformed_model_error(str(problem)[:MAX_CAUSE_CHARS]) from None
     require_valid_model(stored.label_kind in LABEL_KINDS, "its labels are of an unknown type")
     require_valid_model(
         measure_longest_ngram(table.vocabulary) <= settings.ngrams,
@@ -302,40 +311,41 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
 
 
 def _resolve_terms_of_settings(settings: Settings, stop_list: list[str]) -> Settings:
-    """Return settings with pseudo-counts by term; imports training only if they are by word."""
+    """Return settings with pseudo-counts by term instead of by word."""
     if not isinstance(settings.smoothing, dict):
         return settings
+    # Imported here because most models need no module of training.
     from nbtext.model.training import resolve_smoothing_terms
 
     return resolve_smoothing_terms(Analysis(settings, stop_list))
 
 
 def _decode_settings(training: ParsedJson, reading: ParsedJson) -> Settings:
-    """Return validated settings.
-
-    Text must be UTF-8, or bytes that Python represents by surrogate escapes, as in file names.
-    """
+    """Return validated settings; raise `ModelError` for settings that are not valid."""
     try:
+        # Only a check that texts are UTF-8, or bytes as surrogate escapes, as in file names.
         json.dumps((training, reading), ensure_ascii=False).encode("utf-8", "surrogateescape")
         settings = Settings.from_model_file(training)
         return replace(settings, reading=Reading.from_model_file(reading))
     except (UsageError, AttributeError, TypeError, OverflowError, UnicodeEncodeError) as problem:
+        cause = str(problem)[:MAX_CAUSE_CHARS]
         raise ModelError(
-            f"the model has settings that this nbtext does not know: {str(problem)[:200]}"
+            f"the model has settings that this nbtext does not know: {cause}"
         ) from None
 
 
 def find_row_bounds(text: bytes, sizes: Ints, plural: str) -> Ints:
     """Return where each row of concatenated text starts, and the end of the last row.
 
-    ``sizes`` are the lengths in bytes. Raise `ModelError` if the lengths do not add up, or if a row
-    starts inside a character.
+    ``sizes`` are the lengths in bytes, ``plural`` is the word for the rows in messages. Raise
+    `ModelError` if the lengths do not add up, or if a row starts inside a character.
     """
     bounds = compute_offsets(sizes)
-    fits = bounds[-1] == len(text) and not np.any(
-        (np.frombuffer(text, np.uint8)[bounds[:-1]] & 0xC0) == 0x80
-    )
-    require_valid_model(fits, f"its {plural} do not fit their lengths")
+    misfit = f"its {plural} do not fit their lengths"
+    require_valid_model(bounds[-1] == len(text), misfit)
+    first_bytes = np.frombuffer(text, np.uint8)[bounds[:-1]]
+    is_inside_character = (first_bytes & 0xC0) == 0x80  # bytes 10xxxxxx continue a character
+    require_valid_model(not is_inside_character.any(), misfit)
     return bounds
 
 
@@ -347,23 +357,21 @@ def decode_moments(
 
     documents = contents["values"]
     sums = [_parse_sum(line) for line in contents["value_sums"].decode().splitlines()]
-    shape = (class_documents.size, len(attributes.number_columns))
+    n_columns = class_documents.size
+    n_attributes = len(attributes.number_columns)
     require_valid_model(
-        documents.size == shape[0] * shape[1], "its values do not fit its attributes"
+        documents.size == n_columns * n_attributes, "its values do not fit its attributes"
     )
     require_valid_model(len(sums) == 2 * documents.size, "its sums do not fit its attributes")
-    value_sums = np.array(sums[: documents.size], object).reshape(shape)
-    squares = np.array(sums[documents.size :], object).reshape(shape)
-    moments = Moments(documents.reshape(shape), value_sums, squares)
+    value_sums, squares = np.array(sums, object).reshape(2, n_columns, n_attributes)
+    moments = Moments(documents.reshape(n_columns, n_attributes), value_sums, squares)
     require_valid_model(
         np.all(moments.documents <= class_documents[:, np.newaxis]),
         "there are more values than documents",
     )
     require_valid_model(moments.is_possible(), "its sums are not those of numbers")
-    require_valid_model(
-        np.all(moments.squares <= moments.documents.astype(object) * int(MAX_NUMBER) ** 2),
-        "its numbers are too large",
-    )
+    max_squares = moments.documents.astype(object) * int(MAX_NUMBER) ** 2
+    require_valid_model(np.all(moments.squares <= max_squares), "its numbers are too large")
     sums_of_counts = moments.sums[:, : len(attributes.counts)].ravel().tolist()
     require_valid_model(
         all(total >= 0 and total.denominator == 1 for total in sums_of_counts),
@@ -373,7 +381,7 @@ def decode_moments(
 
 
 def _parse_sum(line: str) -> Fraction:
-    """Return the sum of a line ``n e``, which is n / 2ᵉ."""
+    """Return the sum n / 2ᵉ from a line ``n e``."""
     from fractions import Fraction
 
     numerator, _, exponent = line.partition(" ")
@@ -387,17 +395,18 @@ def _parse_sum(line: str) -> Fraction:
 
 
 def decode_sample_values(values: Floats, n_documents: int, attributes: Attributes) -> Floats:
-    """Return the attribute values of sampled documents, shape (n_documents, n_columns)."""
+    """Return the checked attribute values of sampled documents, shape (n_documents, n_columns)."""
     n_columns = len(attributes.number_columns)
     require_valid_model(
         values.size == n_documents * n_columns, "its sample does not fit its attributes"
     )
     values = values.reshape(n_documents, n_columns)
     counts, numbers = np.split(values, [len(attributes.counts)], axis=1)
-    size = np.abs(numbers)
-    is_in_range = (size >= MIN_NUMBER) & (size <= MAX_NUMBER)
+    magnitudes = np.abs(numbers)
+    is_in_range = (magnitudes >= MIN_NUMBER) & (magnitudes <= MAX_NUMBER)
     require_valid_model(
-        np.all(np.isnan(size) | (size == 0) | is_in_range), "its sample has an impossible number"
+        np.all(np.isnan(magnitudes) | (magnitudes == 0) | is_in_range),
+        "its sample has an impossible number",
     )
     is_whole_count = (counts >= 0) & (counts < COUNT_LIMIT) & (counts == np.floor(counts))
     require_valid_model(
@@ -416,16 +425,16 @@ def _decode_parameters(
         "its smoothing is not what its settings say",
     )
     profile = _decode_profile(contents, stored, table)
-    selected = contents["selected"].astype(np.bool_)
-    if not selected.size:
-        selected = np.ones(table.n_terms, np.bool_)
+    selected_terms = contents["selected"].astype(np.bool_)
+    if not selected_terms.size:
+        selected_terms = np.ones(table.n_terms, np.bool_)
     return FittedParameters(
-        selected,
+        selected_terms,
         smoothing,
-        _decode_calibration(contents, stored, table),
-        stored.calibration,
-        _decode_typicality(contents["typicality"]),
-        profile,
+        calibration=_decode_calibration(contents, stored, table),
+        calibration_quality=stored.calibration,
+        typicality=_decode_typicality(contents["typicality"]),
+        profile=profile,
         choices=_decode_choices(stored.choices),
         unlabelled_summary=_decode_unlabelled(stored),
         held_out_posteriors=_decode_held_out(contents, table.classes),
@@ -435,12 +444,13 @@ def _decode_parameters(
 def _decode_profile(
     contents: ArrayContents, stored: StoredSettings, table: CountTable
 ) -> Profile | None:
-    first_label = 1 if are_multi_label(table.classes) else 0
-    predictions = contents["answers"][first_label:]
-    require_valid_model(
-        (stored.profile is None) == (not predictions.size), "its answers do not go with its profile"
-    )
-    if stored.profile is None:
+    predictions = contents["answers"]
+    if are_multi_label(table.classes):
+        predictions = predictions[1:]  # the first label is reserved
+    has_predictions = predictions.size > 0
+    has_profile = stored.profile is not None
+    require_valid_model(has_profile == has_predictions, "its answers do not go with its profile")
+    if not has_profile:
         return None
     metrics = {name: MeanStd(*numbers) for name, numbers in stored.profile.items()}
     return Profile(metrics, predictions)
@@ -456,11 +466,11 @@ def _decode_choices(plain: ParsedJson) -> Choices:
         segmentations and segmentations == sorted(set(segmentations)),
         "training makes no such choices",
     )
-    tests = {
-        name: plain[name] and PairedTest(**plain[name])
-        for name in ("stop_words", "smoothing", "unspaced")
-    }
-    return Choices(**{**plain, **tests, "sides": tuple(segmentations)})
+    choices = {**plain, "sides": tuple(segmentations)}
+    for name in ("stop_words", "smoothing", "unspaced"):
+        if plain[name] is not None:
+            choices[name] = PairedTest(**plain[name])
+    return Choices(**choices)
 
 
 def _decode_calibration(
@@ -468,19 +478,17 @@ def _decode_calibration(
 ) -> Calibration:
     calibration = Calibration(**{name: float(value) for name, value in stored.temperature.items()})
     require_valid_model(calibration.is_valid, "its temperature is out of range")
-    slopes, offsets, prior = (contents[name] for name in LABEL_ARRAYS)
     multi_label = are_multi_label(table.classes)
+    misfit = "its labels are not calibrated"
+    require_valid_model((stored.rivalry is not None) == multi_label, misfit)
     n_labels = table.n_classes - 1 if multi_label else 0
-    fits = slopes.size == offsets.size == prior.size == n_labels
-    is_in_range = all(
-        np.all(np.abs(array) <= MAX_LABEL_CALIBRATION_NATS) for array in (slopes, offsets, prior)
-    )
-    require_valid_model(
-        fits and (stored.rivalry is not None) == multi_label and is_in_range,
-        "its labels are not calibrated",
-    )
+    label_arrays = [contents[name] for name in LABEL_ARRAYS]
+    for array in label_arrays:
+        is_in_range = np.all(np.abs(array) <= MAX_LABEL_CALIBRATION_NATS)
+        require_valid_model(array.size == n_labels and is_in_range, misfit)
     if not multi_label:
         return calibration
+    slopes, offsets, prior = label_arrays
     # Imported here because single-label predictions start faster without it.
     from nbtext.prediction.label_calibration import LabelCalibration
 
@@ -510,19 +518,23 @@ def _decode_typicality(likelihoods: Floats) -> Typicality | None:
 
 
 def _decode_held_out(contents: ArrayContents, labels: Names) -> HeldOutPosteriors | None:
+    """Return the posteriors of held-out documents, or None if the model file has none."""
     label_indices = contents["left_out_labels"]
     label_counts = contents["left_out_label_counts"]
-    nats = contents["left_out_nats"]
+    negative_log_p = contents["left_out_nats"]
     weights = contents["left_out_weights"]
     multi_label = are_multi_label(labels)
     n_documents = label_counts.size if multi_label else label_indices.size
     n_classes = len(labels) - 1 if multi_label else len(labels)
     require_valid_model(
-        nats.size == n_documents * n_classes, "its documents left out do not fit its classes"
+        negative_log_p.size == n_documents * n_classes,
+        "its documents left out do not fit its classes",
     )
     if not n_documents:
         return None
-    require_valid_model(nats.min() >= 0, "the probabilities of its documents left out are none")
+    require_valid_model(
+        negative_log_p.min() >= 0, "the probabilities of its documents left out are none"
+    )
     if not weights.size:
         weights = np.ones(n_documents)
     require_valid_model(
@@ -537,7 +549,7 @@ def _decode_held_out(contents: ArrayContents, labels: Names) -> HeldOutPosterior
         "lack labels",
         multi_label=multi_label,
     )
-    log_posterior = -nats.reshape(-1, n_classes)
+    log_posterior = -negative_log_p.reshape(n_documents, n_classes)
     if multi_label:
         label_sets = LabelSets(label_counts, label_indices - 1).to_tuples()
         truth = DocumentLabels.from_sets(label_sets, n_classes)
@@ -558,18 +570,19 @@ def _require_labels(
     """Raise `ModelError` unless each document has a label, or sorted labels if ``multi_label``.
 
     ``label_counts`` are the numbers of labels per document, and empty unless ``multi_label``. The
-    reserved label 0 must not occur in sets. ``whose`` and ``misfit`` are words of the message.
+    reserved label 0 must not occur in label sets. ``whose`` and ``misfit`` are words of the
+    message.
     """
-    n_counts = n_documents if multi_label else 0
-    n_labels = label_counts.sum() if multi_label else n_documents
+    if not multi_label:
+        fits = label_counts.size == 0 and labels.size == n_documents
+        require_valid_model(fits, f"its {whose} {misfit}")
+        return
+    fits = label_counts.size == n_documents and labels.size == label_counts.sum()
+    require_valid_model(fits, f"its {whose} {misfit}")
+    is_sorted = are_rows_increasing(labels, compute_offsets(label_counts))
     require_valid_model(
-        label_counts.size == n_counts and labels.size == n_labels, f"its {whose} {misfit}"
+        is_sorted and labels.min(initial=1) > 0, f"the labels of its {whose} are not sorted"
     )
-    if multi_label:
-        is_sorted = are_rows_increasing(labels, compute_offsets(label_counts))
-        require_valid_model(
-            is_sorted and labels.min(initial=1) > 0, f"the labels of its {whose} are not sorted"
-        )
 
 
 def _decode_counts(
@@ -579,7 +592,8 @@ def _decode_counts(
     layers = _decode_layers(stored)
     labels = _decode_labels(contents)
     table = _decode_table(contents, vocabulary, labels, layers, settings)
-    table = replace(table, unit=stored.layers[0][1])
+    _, unit, _ = stored.layers[0]
+    table = replace(table, unit=unit)
     if are_multi_label(labels):
         _require_labels_of_documents(table)
     sample = _decode_sample(contents, table, settings.sample, stored.sample_bound)
@@ -590,20 +604,21 @@ def _decode_counts(
 
 
 def _decode_layers(stored: StoredSettings) -> Layers:
-    """Return the layers: first those of documents, the first of which is named ""."""
-    names = [name for name, _, _ in stored.layers]
-    document_layers = [name for name, _, weight in stored.layers if weight is None]
-    is_sorted = document_layers == sorted({"", *document_layers})
-    is_distinct = len(set(names)) == len(names)
-    # Layers of documents come first, and share one unit.
-    expected_first = [[name, stored.layers[0][1], None] for name in document_layers]
+    """Return the layers of the columns.
+
+    Layers of labelled documents, whose weight is None, come first. They are sorted by name, the
+    first name is "", and they share the unit of the table.
+    """
+    layers = [Layer(name, weight, unit) for name, unit, weight in stored.layers]
+    is_distinct = len({layer.name for layer in layers}) == len(layers)
+    document_layers = [layer for layer in layers if layer.weight is None]
+    names = [layer.name for layer in document_layers]
+    is_sorted = names == sorted({"", *names}) and layers[: len(names)] == document_layers
+    has_one_unit = len({layer.unit for layer in document_layers}) == 1
     require_valid_model(
-        is_sorted and is_distinct and stored.layers[: len(document_layers)] == expected_first,
-        "it has layers of unknown kinds",
+        is_distinct and is_sorted and has_one_unit, "it has layers of unknown kinds"
     )
-    return tuple(
-        Layer(name, weight, unit if weight else None) for name, unit, weight in stored.layers
-    )
+    return tuple(layer if layer.weight else layer._replace(unit=None) for layer in layers)
 
 
 def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
@@ -622,11 +637,10 @@ def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
 
 def _require_seeds(table: CountTable, seeds: SeedTerms, settings: Settings) -> None:
     """Raise `ModelError` unless seeds explain labels without documents and terms without cells."""
-    column_classes, _ = table.column_classes_and_layers
-    classes_with_documents = column_classes[table.class_documents > 0].tolist()
-    empty_labels = set(table.classes) - {table.classes[index] for index in classes_with_documents}
+    documents = table.class_documents.reshape(table.n_classes, -1).sum(axis=1).tolist()
+    seed_labels = {seed.label for seed in seeds}
     require_valid_model(
-        empty_labels <= {seed.label for seed in seeds},
+        all(n or label in seed_labels for label, n in zip(table.classes, documents, strict=True)),
         "a label has neither documents nor seed words",
     )
     # An n-gram of n terms has n − 1 further parts: n single terms and n − 1 n-grams in all.
@@ -647,13 +661,14 @@ def _require_unlabelled_layers(table: CountTable, summary: UnlabelledSummary | N
         return
     weights = [layer.weight for layer in table.layers if layer.weight is not None]
     tried_weights = {f"{weight:g}" for weight in (0, *weights)}
+    # Without labelled documents no losses were computed.
     require_valid_model(
         not summary.losses or summary.losses.keys() >= tried_weights,
         "it lacks the loss of its unlabelled documents",
     )
-    _, column_layers = table.column_classes_and_layers
-    n_document_layers = len(table.layers) - len(weights)
-    n_documents = table.class_documents[column_layers >= n_document_layers].sum()
+    documents_by_layer = table.class_documents.reshape(table.n_classes, -1)
+    n_documents = documents_by_layer[:, table.n_document_layers :].sum()
+    # Rounded proportions of one document may add up to more than 1, but not to 2.
     require_valid_model(
         n_documents <= 2 * WEIGHT_UNIT * summary.documents,
         "its layers have more documents than were read",
@@ -667,7 +682,7 @@ def _decode_table(
     layers: Layers,
     settings: Settings,
 ) -> CountTable:
-    """Return the table of counts, with checked columns and cells."""
+    """Return the table of counts, with checked columns and cells. Its unit is 1."""
     cell_columns = contents["cell_columns"]
     column_documents = contents["column_documents"]
     term_offsets = compute_offsets(contents["term_cells"])
@@ -688,12 +703,14 @@ def _decode_table(
         moments = moments.reindex_classes(columns, n_columns)
 
     cell_counts, cell_documents, cell_logs = (contents[name] for name in CELL_FIELDS)
+    if len(layers) > 1:
+        cell_columns = columns[cell_columns]
     table = CountTable(
         vocabulary,
         labels,
         class_documents,
         term_offsets,
-        cell_columns if len(layers) == 1 else columns[cell_columns],
+        cell_columns,
         cell_counts,
         cell_documents,
         cell_logs if settings.needs_log_sums else None,
@@ -736,17 +753,20 @@ def _require_cells(
 
 
 def _decode_columns(contents: ArrayContents, n_labels: int, n_layers: int) -> Ints:
-    """Return the column of the table for each stored column: label times layers plus layer."""
+    """Return the column of the table for each stored column, shape (n_stored,).
+
+    Label k in layer l has the column k · n_layers + l. With one layer all columns are stored, and
+    the file has neither labels nor layers of columns.
+    """
     n_stored = contents["column_documents"].size
     column_labels = contents["column_labels"]
     column_layers = contents["column_layers"]
-    expected_size = n_stored if n_layers > 1 else 0
-    fits = column_labels.size == column_layers.size == expected_size
-    require_valid_model(
-        fits and (n_layers > 1 or n_stored == n_labels), "its columns and labels do not fit"
-    )
+    misfit = "its columns and labels do not fit"
     if n_layers == 1:
+        require_valid_model(n_stored == n_labels, misfit)
+        require_valid_model(not column_labels.size and not column_layers.size, misfit)
         return np.arange(n_labels)
+    require_valid_model(column_labels.size == column_layers.size == n_stored, misfit)
     columns: Ints = column_labels * n_layers + column_layers
     require_valid_model(np.all(columns[1:] > columns[:-1]), "its columns are not sorted")
     require_valid_model(n_labels * n_layers <= MAX_LABEL_LAYER_COLUMNS, "it has too many layers")
@@ -754,27 +774,22 @@ def _decode_columns(contents: ArrayContents, n_labels: int, n_layers: int) -> In
 
 
 def _require_labels_of_documents(table: CountTable) -> None:
-    """Raise `ModelError` if a label has more of anything than all documents, the first label.
+    """Raise `ModelError` if a label has more documents, counts or log weights than all documents.
 
-    Documents, counts and log weights are compared.
+    All documents are counted in the first label, which is reserved.
     """
     n_layers = len(table.layers)
-    documents = table.class_documents.reshape(-1, n_layers)
+    documents = table.class_documents.reshape(table.n_classes, n_layers)
     require_valid_model(
         np.all(documents <= documents[0]), "a label has more documents than there are"
     )
     terms = table.cell_terms
     columns = table.cell_classes
     is_label_cell = columns >= n_layers
-    cell_keys = pair(terms, columns)
-    # The cell of all documents for the same term and layer.
+    # For each cell of a label, the cell of all documents with the same term and layer.
     overall_keys = pair(terms[is_label_cell], columns[is_label_cell] % n_layers)
-    overall_cells = np.searchsorted(cell_keys, overall_keys)
-    overall_cells = np.minimum(overall_cells, max(cell_keys.size - 1, 0))
-    require_valid_model(
-        np.array_equal(cell_keys[overall_cells], overall_keys),
-        "a label has a term that no document has",
-    )
+    overall_cells = find_sorted(pair(terms, columns), overall_keys)
+    require_valid_model(np.all(overall_cells >= 0), "a label has a term that no document has")
     for cell_values in table.cells:
         require_valid_model(
             np.all(cell_values[is_label_cell] <= cell_values[overall_cells]),
@@ -792,18 +807,19 @@ def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) ->
         columns = np.concatenate((columns, sample.labels.columns))
     column_documents = np.bincount(columns, minlength=table.class_documents.size)
     term_documents = np.bincount(sample.matrix.terms, minlength=table.n_terms)
-    fits = np.all(column_documents <= table.class_documents) and np.all(
-        term_documents <= table.term_documents
-    )
-    require_valid_model(fits, "its sample has documents that were not counted")
+    misfit = "its sample has documents that were not counted"
+    require_valid_model(np.all(column_documents <= table.class_documents), misfit)
+    require_valid_model(np.all(term_documents <= table.term_documents), misfit)
 
 
 def _require_possible_logs(table: CountTable) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
     counts, documents, sums = table.cells
     min_sums = documents * log_units(np.ones(1))
-    # The logarithm is concave, so equal counts in all documents have the largest sum.
+    # The logarithm is concave, so equal counts in all documents have the largest sum. One unit is
+    # added for rounding.
     max_sums = documents * (log_units(counts / documents) + 1)
+    # The logs of categories are not summed.
     is_unweighted = mask_categories(table.vocabulary)[table.cell_terms] & (sums == 0)
     require_valid_model(
         np.all(is_unweighted | ((min_sums <= sums) & (sums <= max_sums))),
@@ -814,6 +830,10 @@ def _require_possible_logs(table: CountTable) -> None:
 def _decode_sample(
     contents: ArrayContents, table: CountTable, size: int, bound: int
 ) -> DocumentSample:
+    """Return the checked sample.
+
+    ``size`` is its limit of documents. All documents with a hash up to ``bound`` are in the sample.
+    """
     hashes = contents["sample_hashes"]
     row_offsets = compute_offsets(contents["sample_entries"])
     terms = contents["sample_terms"]
@@ -841,9 +861,13 @@ def _decode_sample(
             contents["sample_values"], columns.size, table.attributes
         )
         matrix = matrix._replace(values=attribute_values)
-    weights = contents["sample_weights"] if contents["sample_weights"].size else None
-    require_valid_model(weights is None or table.unit != 1, "its sample has impossible weights")
-    documents = CountedDocuments(matrix, columns, hashes, weights, len(table.layers), labels)
+    weights = None
+    if contents["sample_weights"].size:
+        weights = contents["sample_weights"]
+        require_valid_model(table.unit != 1, "its sample has impossible weights")
+    documents = CountedDocuments(
+        matrix, columns, hashes, weights, n_layers=len(table.layers), labels=labels
+    )
     _require_sample_of_documents(table, documents)
     return DocumentSample(documents, size, bound)
 
@@ -853,7 +877,7 @@ def _decode_sample_columns(
 ) -> tuple[Ints, LabelSets | None]:
     """Return the column of each sampled document, and its label set in a multi-label model.
 
-    The column of a multi-label document is that of all documents in its layer.
+    In a multi-label model the column of a document is the column of all documents in its layer.
     """
     n_documents = contents["sample_hashes"].size
     n_layers = len(table.layers)
@@ -882,6 +906,7 @@ def _decode_sample_columns(
 
 
 def _decode_vocabulary(contents: ArrayContents) -> Vocabulary:
+    """Return the checked vocabulary."""
     text = contents["terms"]
     ngram_keys = contents["ngrams"]
     bounds = find_row_bounds(text, contents["term_lengths"], "terms")
@@ -907,12 +932,13 @@ def _decode_vocabulary(contents: ArrayContents) -> Vocabulary:
 def measure_longest_ngram(vocabulary: Vocabulary) -> int:
     """Return the number of terms in the longest n-gram.
 
-    Shorter n-grams come before longer ones, which refer to them.
+    N-grams are sorted by their prefixes, which are shorter n-grams, so shorter n-grams come first.
     """
     prefixes, _ = unpair(vocabulary.ngram_keys)
     length = 1
-    end = vocabulary.n_single_terms  # end of the n-grams of this length
+    end = vocabulary.n_single_terms  # id after the last n-gram of this length
     while end < len(vocabulary):
+        # The next longer n-grams are those whose prefix has this length.
         end = vocabulary.n_single_terms + int(np.searchsorted(prefixes, end))
         length += 1
     return length

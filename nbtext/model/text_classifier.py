@@ -1,4 +1,7 @@
-"""`TextClassifier`: train and predict, with the conventions of scikit-learn."""
+"""`TextClassifier`, the classifier for Python and for all commands.
+
+It trains, predicts, saves and loads, with the conventions of scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -199,7 +202,7 @@ class TextClassifier:
         """Terms whose pseudo-counts are added to the counts of a class."""
 
     def __repr__(self) -> str:
-        """Show the parameters that differ from the defaults."""
+        """Return a call with the parameters that differ from the defaults."""
         defaults = TextClassifier().get_params()
         changes = [
             f"{name}={value!r}"
@@ -209,7 +212,7 @@ class TextClassifier:
         return f"{type(self).__name__}({', '.join(changes)})"
 
     def _repr_html_(self) -> str:
-        """Show the parameters and the size of the training corpus, for a notebook."""
+        """Return the parameters and the size of the training corpus as HTML, for a notebook."""
         from html import escape
 
         status = "not trained"
@@ -273,10 +276,11 @@ class TextClassifier:
         from nbtext.model.python_input import InputLabels, iter_labelled_documents
 
         input_labels = InputLabels(labels)
-        self._check_smoothing_terms()  # fail before counting, not after
+        self._check_smoothing_terms()  # before the texts are counted, which takes long
         documents = iter_labelled_documents(texts, input_labels, self.reading, sample_weight)
         self.learn(count_labelled_documents(documents, self.analysis))
         self._indicator = input_labels.indicator
+        # Only the counting has set the kind; it is None if all label sets are empty.
         return self._replace_fitted(replace(self.fitted, label_kind=input_labels.kind or "text"))
 
     def fit_corpus(
@@ -307,24 +311,24 @@ class TextClassifier:
         from nbtext.model.parallel_corpus import count_corpus
         from nbtext.model.python_input import to_path_names
 
+        path_names = to_path_names(paths)
         requested_reading = Reading.from_values({**self.reading, "document": "auto", **reading})
         corpus = Corpus(
-            to_path_names(paths),
-            requested_reading,
-            True,
-            (),
-            on_error,
-            on_problem or ignore,
-            on_progress,
-            notices or Notices(),
+            path_names,
+            resolve_reading(requested_reading, path_names, labelled=True),
+            labelled=True,
+            on_error=on_error,
+            on_problem=on_problem or ignore,
+            on_progress=on_progress,
+            notices=notices or Notices(),
         )
         old_reading = self.reading
-        corpus.reading = resolve_reading(requested_reading, corpus.paths, labelled=True)
         self.reading = corpus.reading
         try:
             check_word_settings(self.settings)
-            self._check_smoothing_terms()  # fail before counting, not after
-            self.learn(count_corpus(self.analysis, corpus, jobs, scheduler).counts)
+            self._check_smoothing_terms()  # before the corpus is counted, which takes long
+            counted = count_corpus(self.analysis, corpus, jobs, scheduler)
+            self.learn(counted.counts)
         except BaseException:
             self.reading = old_reading
             raise
@@ -350,9 +354,9 @@ class TextClassifier:
         Documents are read like the training documents, except for parameters of
         `nbtext.settings.READING` in ``reading``. An unreadable document has an answer with its
         problem; with ``on_error="skip"`` it is skipped and passed to ``on_problem``, with
-        ``on_error="fail"`` it raises `DocumentError`. The other arguments are those of `fit_corpus`
-        and `answer`. If a file ends too early, `PathError` is raised after the answers to the
-        documents before.
+        ``on_error="fail"`` it raises `DocumentError`. The other arguments are the arguments of
+        `fit_corpus` and `answer`. If a file ends too early, `PathError` is raised after the answers
+        to the documents before the end.
         """
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.document import Notices
@@ -364,12 +368,11 @@ class TextClassifier:
         corpus = Corpus(
             path_names,
             choose_reading(self.reading, path_names, reading),
-            False,
-            (),
-            on_error,
-            on_problem or ignore,
-            on_progress,
-            notices or Notices(),
+            labelled=False,
+            on_error=on_error,
+            on_problem=on_problem or ignore,
+            on_progress=on_progress,
+            notices=notices or Notices(),
         )
         yield from iter_answers(
             score_corpus(self.fitted, corpus, jobs),
@@ -390,8 +393,8 @@ class TextClassifier:
     ) -> TextClassifier:
         """Add texts, weighted as in `fit`, to the training documents.
 
-        They may have new classes and terms. The result is that of one `fit` with all texts. Classes
-        without documents are not added to the model.
+        The texts may have new classes and terms. The model is then the same as after one `fit` with
+        all texts. Names in ``classes`` without documents are not added to the model.
 
         Raise `UsageError` for a classifier that needs all documents at once, for labels of another
         type, and for a label that is not in ``classes``, if they are set.
@@ -414,8 +417,8 @@ class TextClassifier:
     ) -> TextClassifier:
         """Remove texts, with the weights that they were added with, from the training documents.
 
-        The statistics are as if they had never been added. Raise `UsageError` if a text is not in
-        the model; no text is removed then.
+        The statistics are as if the texts had never been added. Raise `UsageError` if a text is not
+        in the model; no text is removed then.
         """
         self._require_additive()
         documents = self._label_documents(texts, labels, sample_weight)
@@ -430,10 +433,10 @@ class TextClassifier:
     ) -> TextClassifier:
         """Train on the counts of labelled documents, and on a pool of unlabelled documents.
 
-        `nbtext.counts.counting.count_labelled_documents` makes counts under these settings; counts
-        add and subtract. Without ``counts``, train again on the labelled documents of the model, or
-        with seed words and a pool, on none. ``changes`` are parameters that do not change how
-        documents are counted.
+        `nbtext.counts.counting.count_labelled_documents` makes counts for these settings; counts
+        add and subtract. Without ``counts``, train again on the labelled documents of the model. A
+        new model with seed words and a pool needs no labelled documents. ``changes`` are parameters
+        that do not change how documents are counted.
 
         Raise `UsageError` for a wrong value, or for a classifier that needs all documents if the
         counts do not have them; the model is then unchanged.
@@ -443,10 +446,7 @@ class TextClassifier:
         settings = _replace_parameters(self.settings, changes)
         stop_list = self.analysis.stop_list
         term_settings = resolve_smoothing_terms(Analysis(settings, stop_list))
-        has_labelled = counts is not None or bool(
-            self._fitted and self.counts.labelled_statistics.n_documents
-        )
-        if pool is not None and self.seeds and not has_labelled:
+        if pool is not None and self.seeds and counts is None and not self._has_labelled_documents:
             from nbtext.model.unlabelled import fit_seeds_only
 
             counts, parameters = fit_seeds_only(self.seeds, term_settings)
@@ -457,18 +457,23 @@ class TextClassifier:
 
             counts, parameters = fit_unlabelled(counts, term_settings, parameters, pool)
         label_kind = self._fitted.label_kind if self._fitted else "text"
+        versions = list_versions(settings)
         return self._replace_fitted(
-            FittedModel(
-                settings, stop_list, counts, parameters, list_versions(settings), label_kind
-            )
+            FittedModel(settings, stop_list, counts, parameters, versions, label_kind)
         )
+
+    @property
+    def _has_labelled_documents(self) -> bool:
+        if self._fitted is None:
+            return False
+        return bool(self.counts.labelled_statistics.n_documents)
 
     def _fit_labelled(
         self, counts: CorpusCounts | None, settings: Settings, term_settings: Settings
     ) -> tuple[CorpusCounts, FittedParameters]:
         """Return the counts to store and the parameters of a model of labelled documents.
 
-        Without ``counts`` use those of the model. ``term_settings`` are the settings with
+        If ``counts`` is None, use the counts of this model. ``term_settings`` are the settings with
         pseudo-counts by term.
         """
         from nbtext.model.training import fit_parameters
@@ -483,7 +488,7 @@ class TextClassifier:
         if not counts.documents:
             require_additive(settings)
         counts = counts.with_log_sums(enabled=settings.needs_log_sums)
-        if not documents:
+        if not documents:  # the units of documents would no longer be those of the table
             counts = counts.drop_derived_layers().reduce_unit()
         counts = replace(counts, documents=NO_DOCUMENTS)
         if self.seeds and not counts.is_closed:
@@ -491,7 +496,7 @@ class TextClassifier:
         return counts, fit_parameters(counts, term_settings, documents, seeds=self.seeds)
 
     def begin_with(self, seeds: Sequence[SeedTerm]) -> TextClassifier:
-        """Add seed words, whose pseudo-counts are used in every estimate; counts do not change.
+        """Set the seed words, whose pseudo-counts are added to the counts in every estimate.
 
         Raise `UsageError` for settings that do not support seed words, and for a word that is not a
         term in any document.
@@ -555,12 +560,11 @@ class TextClassifier:
     ) -> list[Answer]:
         """Return the answer to each text: its class, or the reason to abstain.
 
-        The answers are those of `nbtext classify`. Abstain if the class is less probable than
+        `nbtext classify` returns the same answers. Abstain if the class is less probable than
         ``min_probability``, and if less than a proportion ``min_typicality`` of the training
         documents of about the same length are less likely per token. An answer contains the
-        ``top_k`` most probable classes, or with ``sets``, a rule of
-        `nbtext.guarantees.prediction_sets`, the classes of the set. Classes have their names as in
-        `classes`.
+        ``top_k`` most probable classes, under their names as in `classes`. ``sets``, a rule of
+        `nbtext.guarantees.prediction_sets`, predicts sets of classes instead of a class.
 
         Raise `UsageError` if the model cannot measure typicality.
         """
@@ -578,9 +582,9 @@ class TextClassifier:
     def explain(self, texts: Iterable[Text], against: str | None = None) -> list[ExplainedDocument]:
         """Explain the class of each text by the nats that each word adds to its log odds.
 
-        The explanations are those of `nbtext explain`. The class is compared with the runner-up, or
-        with the class ``against``. Raise `UsageError` if the model has no such class, or only one
-        class.
+        `nbtext explain` shows the same explanations. The class is compared with the runner-up, or
+        with the class ``against``. Raise `UsageError` if the model has no class of this name, or
+        only one class.
         """
         from nbtext.explain.explanation import Explainer
 
@@ -690,9 +694,13 @@ class TextClassifier:
 
     @property
     def _label_kind(self) -> str:
-        """The type of labels that the model accepts."""
-        kind = self.fitted.label_kind
-        return kind if kind == "text" else self._typed_classes.kind
+        """The type of labels that the model accepts.
+
+        It is text for a model of numbers to which files added classes of another type.
+        """
+        if self.fitted.label_kind == "text":
+            return "text"
+        return self._typed_classes.kind
 
     def _score_texts(
         self, texts: Iterable[Text], select: Callable[[ScoredTexts], Floats]
@@ -708,9 +716,10 @@ class TextClassifier:
             lambda content: len(serialise_document(*content)),
             self.fitted.max_block_documents,
         )
-        score_blocks = [
-            select(self.fitted.score(*zip(*block, strict=True))) for block in content_blocks
-        ]
+        score_blocks = []
+        for block in content_blocks:
+            columns = zip(*block, strict=True)  # texts, and if the model has any, fields and values
+            score_blocks.append(select(self.fitted.score(*columns)))
         if not score_blocks:
             return np.empty((0, self.fitted.statistics.n_classes))
         return np.concatenate(score_blocks)[:, self._typed_classes.order]
@@ -742,7 +751,7 @@ class TextClassifier:
         require_additive(self.settings, None if self._fitted is None else self.counts)
 
     def _check_smoothing_terms(self) -> None:
-        """Raise `UsageError` for settings that cannot be combined, or pseudo-counts of no term."""
+        """Raise `UsageError` for settings that cannot be combined, or a pseudo-count of no term."""
         from nbtext.model.training import resolve_smoothing_terms
 
         resolve_smoothing_terms(self.analysis)
@@ -751,7 +760,7 @@ class TextClassifier:
         self._fitted = fitted
         if fitted is not None:
             self.settings = fitted.settings
-        self.__dict__.pop("_typed_classes", None)
+        self.__dict__.pop("_typed_classes", None)  # the cached property of the old classes
         return self
 
     _estimator_type = "classifier"
@@ -813,9 +822,9 @@ def _replace_parameters(settings: Settings, changes: Mapping[str, object]) -> Se
 
     Raise `UsageError` for a wrong value or an unknown name.
     """
-    reading_changes = {name: value for name, value in changes.items() if name in NON_TEXT_SETTINGS}
-    other_changes = {
-        name: value for name, value in changes.items() if name not in NON_TEXT_SETTINGS
+    training_changes = dict(changes)
+    reading_changes = {
+        name: training_changes.pop(name) for name in NON_TEXT_SETTINGS if name in changes
     }
     reading = Reading.from_values({**settings.reading, **reading_changes})
-    return replace(Settings.from_values({**settings, **other_changes}), reading=reading)
+    return replace(Settings.from_values({**settings, **training_changes}), reading=reading)
