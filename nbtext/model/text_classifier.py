@@ -280,7 +280,7 @@ class TextClassifier:
         documents = iter_labelled_documents(texts, input_labels, self.reading, sample_weight)
         self.learn(count_labelled_documents(documents, self.analysis))
         self._indicator = input_labels.indicator
-        # Only the counting has set the kind; it is None if all label sets are empty.
+        # The kind is known after counting; it is None if all label sets are empty.
         return self._replace_fitted(replace(self.fitted, label_kind=input_labels.kind or "text"))
 
     def fit_corpus(
@@ -488,7 +488,7 @@ class TextClassifier:
         if not counts.documents:
             require_additive(settings)
         counts = counts.with_log_sums(enabled=settings.needs_log_sums)
-        if not documents:  # the units of documents would no longer be those of the table
+        if not documents:  # otherwise the table must keep the layers and the unit of the documents
             counts = counts.drop_derived_layers().reduce_unit()
         counts = replace(counts, documents=NO_DOCUMENTS)
         if self.seeds and not counts.is_closed:

@@ -1,8 +1,8 @@
-"""From counts to fitted parameters: select terms, choose smoothing, and calibrate probabilities.
+"""Fit the parameters of a model to counts: select terms, choose smoothing, calibrate probabilities.
 
-Pseudo-counts by word are applied to terms: a word becomes a term as it would in a document, so the
-line for "printers" applies to the term "printer", and several words are an n-gram. The name of a
-counted feature, or of a character n-gram such as "un*", is itself the term.
+`TextClassifier` calls `fit_parameters`. Options name words, which become terms as in a document: a
+pseudo-count for "printers" applies to the term "printer", and several words are an n-gram. The name
+of a counted feature, or of a character n-gram such as "un*", is itself the term.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from nbtext.fitted_model import (
     build_training,
     find_dropped_terms,
     find_own_pseudo_counts,
+    get_fixed_pseudo_count,
     require_trainable,
 )
 from nbtext.model.auto_settings import choose_auto_settings, has_auto_settings
@@ -69,14 +70,17 @@ if TYPE_CHECKING:
 Term = tuple[str, ...]
 """A single term, or the terms of an n-gram."""
 
+MAX_NGRAMS = 10
+"""Limit of the option --ngrams."""
+
 
 def require_words_or_categories(words: object, reading: Reading, option: str) -> None:
-    """Raise `UsageError` if a key of ``words`` names a number attribute.
+    """Raise `UsageError` if a key of ``words`` is a value of a number attribute, as in ``age=30``.
 
-    The value of ``option`` for that key would have no effect. Words that are not a mapping have no
-    keys to check.
+    The value of ``option`` for that key would have no effect. Nothing is checked if ``words`` is
+    not a dict, because the option then has one value for all terms.
     """
-    number_columns = set(Attributes.from_settings(reading).number_columns)
+    number_columns = Attributes.from_settings(reading).number_columns
     if not isinstance(words, dict):
         return
     for word in words:
@@ -103,13 +107,9 @@ def resolve_smoothing_terms(analysis: Analysis) -> Settings:
 
 
 def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> TermSmoothing:
-    """Return pseudo-counts by term instead of by word."""
-    columns = set(Attributes.from_settings(analysis.settings.reading).categorical)
-    words = [
-        word
-        for word in numbers
-        if word != DEFAULT_TERM and not ("=" in word and word.partition("=")[0] in columns)
-    ]
+    """Return pseudo-counts by term instead of by word, except for ``column=value``."""
+    prefixes = _list_category_prefixes(analysis.settings.reading)
+    words = [word for word in numbers if word != DEFAULT_TERM and not word.startswith(prefixes)]
     term_values: dict[Term, float] = {}
     first_words: dict[Term, str] = {}
     for word, term in zip(words, resolve_terms(words, analysis, "--smoothing"), strict=True):
@@ -121,6 +121,11 @@ def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> Term
             )
         first_words.setdefault(term, word)
     return TermSmoothing(numbers[DEFAULT_TERM], term_values, numbers)
+
+
+def _list_category_prefixes(reading: Reading) -> tuple[str, ...]:
+    """Return the start ``column=`` of the values of each categorical attribute."""
+    return tuple(f"{name}=" for name in Attributes.from_settings(reading).categorical)
 
 
 def resolve_terms(words: list[str], analysis: Analysis, option: str) -> list[Term]:
@@ -139,7 +144,7 @@ def resolve_terms(words: list[str], analysis: Analysis, option: str) -> list[Ter
 
 
 def _analyze_words(words: list[str], analysis: Analysis) -> list[Term]:
-    """Return the terms of each word, as they are counted in a document; () for a word without."""
+    """Return the terms of each word as in a document; () for a word without a term."""
     id_of_term: dict[str, int] = {}
 
     def intern_terms(terms: Iterable[str]) -> list[int]:
@@ -150,30 +155,31 @@ def _analyze_words(words: list[str], analysis: Analysis) -> list[Term]:
     field_of_word = [_find_field(word, analysis.settings.reading) for word in words]
     terms_of_words: list[list[str]] = [[] for _ in words]
     for field in sorted(set(field_of_word)):
+        # The words in this field are analysed like documents.
         indices = [index for index, name in enumerate(field_of_word) if name == field]
         texts = [words[index] for index in indices]
+        fields = None
         if field:
             texts = [text.partition(":")[2] for text in texts]
+            fields = [field for _ in texts]
         encoded_texts = [text.encode() for text in texts]
         for analyzer in analyzers:
-            sequence = analyzer.analyse(encoded_texts, [field] * len(texts) if field else None)
+            sequence = analyzer.analyse(encoded_texts, fields)
             term_names = list(id_of_term)
-            for position, term_id in zip(
-                sequence.documents.tolist(), sequence.terms.tolist(), strict=True
-            ):
-                terms_of_words[indices[position]].append(term_names[term_id])
+            documents = sequence.documents.tolist()
+            for document, term_id in zip(documents, sequence.terms.tolist(), strict=True):
+                word_index = indices[document]
+                terms_of_words[word_index].append(term_names[term_id])
     return [tuple(terms) for terms in terms_of_words]
 
 
 def _find_field(word: str, reading: Reading) -> bytes:
     """Return the name of the field before a word, or b"" if documents have no such field."""
     name, colon, _ = word.partition(":")
-    may_have_fields = (
-        reading.tag_fields or reading.document in ("mail", KIND_BY_NAME) or reading.layout.is_mail
-    )
-    if not colon or not may_have_fields:
+    may_be_mail = reading.document in ("mail", KIND_BY_NAME) or reading.layout.is_mail
+    if not colon or not (reading.tag_fields or may_be_mail):
         return b""
-    # Mail can have any field, unless the fields are named.
+    # Mail can have any field, unless the user names the fields.
     field_names = (reading.tag_fields or name).split(",")
     field = normalise_field_name(name)
     return field if field in map(normalise_field_name, field_names) else b""
@@ -187,10 +193,9 @@ def resolve_seed_terms(seeds: SeedTerms, analysis: Analysis) -> list[SeedTerm]:
     words = dict.fromkeys(seed.term[0] for seed in seeds)
     reading = analysis.settings.reading
     require_words_or_categories(words, reading, "--seeds")
-    column_prefixes = tuple(f"{name}=" for name in Attributes.from_settings(reading).categorical)
-    text_words = [
-        word for word in words if not word.startswith(column_prefixes) or word in column_prefixes
-    ]
+    prefixes = _list_category_prefixes(reading)
+    # A prefix alone has no value, so it is a word.
+    text_words = [word for word in words if not word.startswith(prefixes) or word in prefixes]
     if text_words and reading.text_column == NO_TEXT:
         raise UsageError(
             f"--seeds names {text_words[0]!r}, which is no value of --categorical, and there is no "
@@ -222,7 +227,9 @@ def _check_term(word: str, term: Term, settings: Settings, option: str) -> Term:
         cause = "it is a stop word" if split_words(word) else "there is no word in it"
         raise UsageError(f"{option} names {word!r}, which is no term: {cause}", hint="leave it out")
     if len(term) > settings.ngrams:
-        hint = f"train with --ngrams {len(term)}" if len(term) <= 10 else "leave it out"
+        hint = "leave it out"
+        if len(term) <= MAX_NGRAMS:
+            hint = f"train with --ngrams {len(term)}"
         raise UsageError(
             f"{option} names {word!r}, which is {format_quantity(len(term), 'term')}", hint=hint
         )
@@ -246,10 +253,11 @@ def fit_parameters(
     choices: Choices | None = None,
     seeds: SeedTerms = (),
 ) -> FittedParameters:
-    """Select terms, choose smoothing and calibration, and fit the arrays of the classifier.
+    """Select terms, choose smoothing, and fit the arrays of the classifier and its calibration.
 
     ``settings`` are the result of `resolve_smoothing_terms`. ``documents`` are all documents, for a
-    classifier that needs them. ``choices`` are made from the counts if they are None.
+    classifier that needs them. ``choices`` replace the choices that training would make for
+    ``auto``.
 
     Raise `UsageError` if the limits of document frequency remove all terms, and if the settings do
     not support seed words or weights of documents.
@@ -263,7 +271,8 @@ def fit_parameters(
     if documents is not None:
         documents = remove_dropped_terms(documents, statistics, parameters, settings)
     training = _build_selecting_training(statistics, parameters, settings, sample, documents)
-    classifier = select_classifier_class(statistics, settings).estimate(training)
+    classifier_class = select_classifier_class(statistics, settings)
+    classifier = classifier_class.estimate(training)
     parameters = replace(
         parameters,
         classifier_arrays=classifier.to_arrays(),
@@ -288,10 +297,10 @@ def fit_parameters(
 
 
 def compute_held_out_posteriors(model: FittedModel) -> HeldOutPosteriors:
-    """Return the posteriors of the sample by models without its documents.
+    """Return the posteriors of the sampled documents by models that were trained without them.
 
-    Each document is subtracted from the counts, or if that is not exact, each fold. Smoothing and
-    calibration are those of all documents, and so are the terms, unless labels select them.
+    Each document is subtracted from the counts, or each fold if that is not exact. These models
+    have the smoothing and the calibration of ``model``, and its terms, unless labels select terms.
 
     Raise `UsageError` if the model has no sample, or if its classifier needs all documents and no
     posteriors were stored.
@@ -354,36 +363,34 @@ def add_calibration(
 ) -> FittedParameters:
     """Return parameters with the calibration, typicality and profile of held-out documents.
 
-    ``unselected_scores`` are scores of the same documents by models with the same selected terms,
-    whose likelihoods can be compared.
+    ``unselected_scores`` are the scores of the same documents by models that all have the same
+    selected terms, so that likelihoods can be compared.
     """
     from nbtext.metrics.outcomes import proper_scores, score_posterior
 
     parameters = _add_profile(parameters, classifier, unselected_scores)
-    documents = held_out.take_known_classes()
-    if not len(documents.truth):
+    scores, lengths, _, truth, known_weights = held_out.take_known_classes()
+    if not len(truth):
         return parameters
-    weights = None if np.all(held_out.weights == 1) else documents.weights
+    weights = None if np.all(held_out.weights == 1) else known_weights
 
     def measure(calibration: Calibration, scores: Floats) -> dict[str, float]:
         """Return the metrics of calibrated scores by name, with 6 significant digits."""
-        log_posterior = calibration.compute_log_posterior(scores, documents.lengths)
+        log_posterior = calibration.compute_log_posterior(scores, lengths)
         posterior = classifier.training.statistics.posterior_type(log_posterior)
-        metrics = proper_scores(score_posterior(posterior, documents.truth), weights)
+        metrics = proper_scores(score_posterior(posterior, truth), weights)
         return {name: float(f"{value:.6g}") for name, value in metrics.items()}
 
     variants = []
     for variant in classifier.list_calibration_variants():
-        scores = variant.to_log_scale(documents.scores, documents.lengths)
-        calibration = fit_classifier_calibration(
-            classifier, scores, documents.truth, documents.lengths, weights
-        )
-        metrics = measure(calibration, scores)
+        log_scores = variant.to_log_scale(scores, lengths)
+        calibration = fit_classifier_calibration(classifier, log_scores, truth, lengths, weights)
+        metrics = measure(calibration, log_scores)
         variants.append(_CalibratedVariant(variant, calibration, metrics))
     best = min(variants, key=lambda variant: variant.metrics["log_loss"])
     quality: CalibrationQuality = {
-        "documents": len(documents.truth),
-        "before": measure(make_textbook_calibration(classifier), documents.scores),
+        "documents": len(truth),
+        "before": measure(make_textbook_calibration(classifier), scores),
         "after": best.metrics,
     }
     held_out_posteriors = None
@@ -399,11 +406,12 @@ def add_calibration(
 
 
 class _CalibratedVariant(NamedTuple):
-    """A variant of a classifier with its calibration and the metrics of held-out documents."""
+    """A variant of a classifier with its calibration."""
 
     classifier: Classifier
     calibration: Calibration
     metrics: dict[str, float]
+    """Metrics of held-out documents, by name."""
 
 
 def _add_profile(
@@ -411,30 +419,37 @@ def _add_profile(
 ) -> FittedParameters:
     """Return parameters with the typicality and the profile of held-out documents."""
     scores, lengths, unknown_lengths, *_ = held_out
+    likelihoods = None
+    typicality = None
     per_token = compute_log_likelihood_per_token(classifier, scores, lengths, unknown_lengths)
+    if per_token is not None:
+        likelihoods, n_tokens = per_token
+        typicality = Typicality.from_likelihoods(likelihoods, n_tokens)
     profile = Profile.from_documents(
         lengths + unknown_lengths,
         unknown_lengths,
-        None if per_token is None else per_token[0],
+        likelihoods,
         predict_minimum_error(normalize_log_joint(scores)),
         scores.shape[1],
     )
-    typicality = None if per_token is None else Typicality.from_likelihoods(*per_token)
     return replace(parameters, typicality=typicality, profile=profile)
 
 
 def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
-    """Return whether training uses the sample; if ``choices`` are set, it need not choose them."""
-    is_estimated_from_sample = (
+    """Return whether training uses the sample.
+
+    Training with ``choices`` does not need the sample to choose what ``auto`` means.
+    """
+    return (
         load_classifier_class(settings.classifier).NEEDS_SAMPLE
         or settings.smoothing == "leave-one-out"
         or is_calibrated(settings)
+        or (choices is None and has_auto_settings(settings))
     )
-    return is_estimated_from_sample or (choices is None and has_auto_settings(settings))
 
 
 def is_calibrated(settings: Settings) -> bool:
-    """Return whether training fits a calibration; with maximum likelihood ``auto`` means none."""
+    """Return whether training fits a calibration. For maximum likelihood ``auto`` means none."""
     return settings.calibration == "auto" and settings.estimate != "ml"
 
 
@@ -445,10 +460,10 @@ def choose_terms_and_smoothing(
     documents: CountedDocuments | None = None,
     choices: Choices | None = None,
 ) -> FittedParameters:
-    """Return parameters with selected terms and smoothing, before anything else is fitted.
+    """Return parameters with selected terms and smoothing, and defaults for all others.
 
-    The arguments are those of `fit_parameters`. The limits of document frequency do not apply to
-    the terms of seeds. Raise `UsageError` if the limits remove all terms.
+    The arguments are as in `fit_parameters`. The limits of document frequency do not apply to the
+    terms of seeds. Raise `UsageError` if the limits remove all terms.
     """
     selected = _select_by_frequency(statistics.observed_counts, settings.min_df, settings.max_df)
     if statistics.weights.seeds:
@@ -465,12 +480,18 @@ def choose_terms_and_smoothing(
     selected &= ~find_dropped_terms(statistics.vocabulary, settings, choices)
     own_pseudo_counts = find_own_pseudo_counts(statistics, settings)
     training = Training(
-        statistics, selected, np.nan, settings, documents, sample, own_pseudo_counts
+        statistics,
+        selected,
+        np.nan,  # not chosen yet
+        settings,
+        documents=documents,
+        sample=sample,
+        term_pseudo_counts=own_pseudo_counts,
     )
     smoothing = _choose_smoothing(training, choices)
     if settings.top is not None:
-        selected = _select_top_terms(replace(training, smoothing=smoothing))
-        training = replace(training, selected=selected)
+        top_terms = _select_top_terms(replace(training, smoothing=smoothing))
+        training = replace(training, selected=top_terms)
         smoothing = _choose_smoothing(training, choices)
     return FittedParameters(
         training.selected,
@@ -486,7 +507,7 @@ def resolve_auto_settings(
 ) -> Choices:
     """Return the choices for ``auto`` that training on this corpus would make.
 
-    The arguments and errors are those of `fit_parameters`.
+    The arguments and errors are as in `fit_parameters`.
     """
     weights = build_count_weights(counts.table, settings)
     statistics = estimate_statistics(counts.table, weights)
@@ -502,7 +523,7 @@ def remove_dropped_terms(
     parameters: FittedParameters,
     settings: Settings,
 ) -> CountedDocuments:
-    """Return documents without the terms that ``auto`` drops, as new documents are counted."""
+    """Return documents without the terms that training dropped, as new documents are counted."""
     is_dropped = find_dropped_terms(statistics.vocabulary, settings, parameters.choices)
     is_dropped &= ~parameters.selected_terms
     if not is_dropped.any():
@@ -536,8 +557,8 @@ def _build_selecting_training(
 ) -> Training:
     """Return the input of a classifier, with a term selector if --top is set.
 
-    The selector selects terms from the statistics of fewer documents, with the same limits and
-    smoothing.
+    The selector chooses the top terms by the statistics of fewer documents, with the smoothing of
+    all documents, among the terms that are within the limits in all documents.
     """
     training = build_training(statistics, parameters, settings, documents, sample)
     if settings.top is None:
@@ -576,21 +597,17 @@ def _select_by_frequency(statistics: ClassStatistics, min_df: int, max_df: float
 
 
 def _choose_smoothing(training: Training, choices: Choices) -> float:
-    """Return the pseudo-count that was chosen, set, or computed by the method of the setting."""
+    """Return the pseudo-count that is in ``choices`` or in the settings, or else choose one."""
     if choices.pseudo_count is not None:
         return choices.pseudo_count
     settings = training.settings
-    setting = settings.smoothing
     if settings.estimate == "ml":
         return 0.0
-    if setting == "leave-one-out" and training.sample is not None:
+    if settings.smoothing == "leave-one-out" and training.sample is not None:
         return _choose_smoothing_by_leave_one_out(training, training.sample)
-    if isinstance(setting, TermSmoothing):
-        return setting.default
-    if isinstance(setting, tuple):
-        setting = setting[0]
-    if isinstance(setting, (int, float)):
-        return float(setting)
+    pseudo_count = get_fixed_pseudo_count(settings.smoothing)
+    if pseudo_count is not None:
+        return pseudo_count
     return load_classifier_class(settings.classifier).choose_smoothing(training)
 
 
