@@ -1,8 +1,8 @@
-"""Count or score a corpus in one process, in several, or on a cluster.
+"""Count or score a corpus in one process, in several processes, or on a cluster.
 
-The results and messages are those of a single process: counts add exactly, and reports of documents
-are put back into the order of the shards. Shards are cut independently of the number of processes,
-and no block of documents crosses a shard, because the last bits of a score may depend on the
+Results and messages are the same for any number of processes: counts add exactly, and reports of
+documents are put back into the order of the shards. Shards are cut independently of the number of
+processes. No block of documents crosses a shard, because the last bits of a score may depend on the
 documents that are scored together.
 """
 
@@ -43,20 +43,23 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 MIN_COUNTING_SHARDS = 3
-"""Shards per counting process from which it saves more time than it costs."""
+"""A counting process saves more time than it costs if it has at least this many shards."""
 
 MAX_PROBED_PROCESSES = 8
 """Processes for which the number of shards is checked before counting starts."""
 
 STDIN = "-"
+"""Path that stands for standard input."""
 
 
 class CountedCorpus(NamedTuple):
-    """Counts of a corpus, and with notes, the name and note of each document in order."""
+    """Counts of a corpus, and the names and notes of its documents."""
 
     counts: CorpusCounts
     names: list[str]
+    """Name of each document, in order; empty if no notes were requested."""
     notes: list[Any]
+    """Note of each document, in order; empty if no notes were requested."""
 
 
 class CountingContext(NamedTuple):
@@ -72,23 +75,22 @@ class CountingContext(NamedTuple):
 
 
 class PartialCounts(NamedTuple):
-    """Counts of one process.
-
-    ``counts`` is None if there was no document, or if the process failed. The last report then
-    contains the failure.
-    """
+    """Counts of one process."""
 
     reports: list[ShardReport]
+    """A report of each shard. If the process failed, the last report contains the failure."""
     counts: CorpusCounts | None = None
+    """None if there was no document, or if the process failed."""
 
 
 EXCERPT_CHARS = 70
-"""Length of a text's first characters that show what it is about."""
+"""Length of the start of a text that shows what the text is about."""
 
 
 def note_excerpt(document: Document) -> str:
     """Return the start of a document's text in one line, as a note."""
-    return " ".join(document.display_text[: 8 * EXCERPT_CHARS].split())[:EXCERPT_CHARS].rstrip()
+    start = document.display_text[: 8 * EXCERPT_CHARS]  # more than needed, for white space
+    return " ".join(start.split())[:EXCERPT_CHARS].rstrip()
 
 
 def note_columns(document: Document) -> tuple[str, ...]:
@@ -105,9 +107,9 @@ def count_corpus(
 ) -> CountedCorpus:
     """Count a labelled corpus in ``jobs`` processes (0: one per processor), or on a cluster.
 
-    With ``note``, also return the counts of all documents, their names, and the result of ``note``
-    for each. Raise `NoDocumentsError` if the corpus has no documents, `UsageError` for options
-    that a cluster does not support, and the errors of reading.
+    With ``note``, also return the counts of each document, its name, and the result of ``note`` for
+    it; a cluster makes no notes. Raise `NoDocumentsError` if the corpus has no documents,
+    `UsageError` for options that a cluster does not support, and the errors of reading.
     """
     with corpus.watch_progress() as on_progress:
         if scheduler is None:
@@ -138,17 +140,17 @@ def _count_locally(
 ) -> list[PartialCounts]:
     from nbtext.parallel.processes import count_cores, run_parallel
 
-    if any(map(is_bound_to_process, corpus.paths)):
-        jobs = 1
     n_processes = jobs or count_cores()
+    if any(map(is_bound_to_process, corpus.paths)):
+        n_processes = 1
     if n_processes > 1:
         shards, source = corpus.split_into_shards()
         n_probed = min(n_processes, MAX_PROBED_PROCESSES)
         first_shards = list(islice(shards, MIN_COUNTING_SHARDS * n_probed))
-        n_worthwhile = len(first_shards) // MIN_COUNTING_SHARDS
-        if n_worthwhile < n_probed:
-            n_processes = n_worthwhile
         shards = chain(first_shards, shards)
+        n_worthwhile = len(first_shards) // MIN_COUNTING_SHARDS
+        if n_worthwhile < n_probed:  # these are all shards of a small corpus
+            n_processes = n_worthwhile
     if n_processes <= 1:
         n_processes = 1
         shards, source = corpus.list_whole_paths()
@@ -197,7 +199,7 @@ def count_shards(context: CountingContext, batch: TaskBatch[NumberedShard]) -> P
     except (NbtextError, MemoryError) as problem:
         batch.cancel_remaining()
         if not reports:
-            reports.append(ShardReport(-1))
+            reports.append(ShardReport(shard_index=-1))  # failed before the first shard
         reports[-1].failure = problem
         return PartialCounts(reports)
     return PartialCounts(reports, counts)
@@ -226,9 +228,10 @@ def _read_shards(
 def join_partial_counts(
     partial_counts: Iterable[PartialCounts],
 ) -> tuple[CorpusCounts | None, list[ShardReport]]:
-    """Return the sum of all counts, and all reports, both in the order of the shards.
+    """Return the sum of all counts, and all reports.
 
-    The sum is None if there were no documents or a process failed.
+    The documents of the sum and the reports are in the order of the shards. The sum is None if
+    there were no documents or a process failed.
     """
     reports: list[ShardReport] = []
 
@@ -238,7 +241,7 @@ def join_partial_counts(
             if partial.counts is not None:
                 yield partial.counts
 
-    counts = sum_pairwise(iter_counts(), add)
+    counts = sum_pairwise(iter_counts(), add)  # also fills the list of reports
     if any(report.failure for report in reports):
         counts = None
     if counts is not None and counts.documents:
@@ -251,27 +254,28 @@ def join_partial_counts(
 
 
 def sum_pairwise(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item | None:
-    """Join items in their order; return None if there are none.
+    """Join items in their order; return None if there are no items.
 
     Only sums of equally many items are joined, except at the end. So each item takes part in few
     joins, and few sums are in memory at once.
     """
-    # Each sum with its level n: it is the sum of 2 ** n items. Levels decrease.
-    sums: list[tuple[int, Item]] = []
+    sums: list[Item] = []
+    sizes: list[int] = []  # number of items of each sum; decreasing powers of 2
     for item in items:
-        level = 0
         total = item
-        while sums and sums[-1][0] == level:
-            level = level + 1
-            total = join(sums.pop()[1], total)
-        sums.append((level, total))
+        size = 1
+        while sizes and sizes[-1] == size:
+            total = join(sums.pop(), total)
+            size += sizes.pop()
+        sums.append(total)
+        sizes.append(size)
     if not sums:
         return None
-    return reduce(lambda later, earlier: join(earlier, later), [total for _, total in sums[::-1]])
+    return reduce(lambda later, earlier: join(earlier, later), reversed(sums))
 
 
 MIN_SCORING_SHARDS = 3
-"""Shards per scoring process from which it saves more time than it costs."""
+"""A scoring process saves more time than it costs if it has at least this many shards."""
 
 MAX_SHARD_BYTES_TIMES_CLASSES = 1 << 28
 """Limit of a shard's bytes of text times classes, so that the scores fit into memory."""
@@ -296,15 +300,17 @@ def score_corpus(
 
     max_shard_bytes = MAX_SHARD_BYTES_TIMES_CLASSES // len(model.classes)
     shards, source = corpus.split_into_shards(min(SCORING_SHARD_BYTES, max_shard_bytes))
-    first_shards = list(islice(shards, 2 * MIN_SCORING_SHARDS))
-    n_processes = jobs if len(first_shards) == 2 * MIN_SCORING_SHARDS else 1
+    min_shards = 2 * MIN_SCORING_SHARDS  # for two processes
+    first_shards = list(islice(shards, min_shards))
+    if len(first_shards) < min_shards:
+        jobs = 1
     has_yielded = False
     try:
         with corpus.watch_progress() as on_progress:
             for block in score_shards(
                 ScoringContext(model, source),
                 chain(first_shards, shards),
-                n_processes,
+                jobs,
                 corpus.add_report,
                 on_progress,
             ):
@@ -331,6 +337,7 @@ class ScoredPiece(NamedTuple):
     block: ScoredBlock | None
     """None at the end of the shard."""
     report: ShardReport
+    """Only about the documents of the block; at the end of the shard about the rest of it."""
 
 
 def score_shards(
@@ -340,7 +347,7 @@ def score_shards(
     report: Callable[[ShardReport], object],
     on_progress: ProgressCallback | None = None,
 ) -> Iterator[ScoredBlock]:
-    """Yield all documents in order, scored by ``jobs`` other processes, or by this one if it is 1.
+    """Yield all documents in order, scored by ``jobs`` other processes, or by this process if 1.
 
     ``report`` is called with the report of each block before the block is yielded. Raise the error
     that ended the reading, after the documents before it.
@@ -353,8 +360,8 @@ def score_shards(
             shard_progress = _add_to_progress(on_progress, n_documents, n_bytes)
             pieces = _iter_pieces(context, shard, shard_progress)
         for block, piece_report in pieces:
-            n_documents = n_documents + piece_report.n_documents
-            n_bytes = n_bytes + piece_report.n_bytes_read
+            n_documents += piece_report.n_documents
+            n_bytes += piece_report.n_bytes_read
             if on_progress is not None:
                 on_progress(n_documents, n_bytes)
             report(piece_report)
@@ -369,10 +376,10 @@ def _score_in_processes(
 ) -> Iterable[tuple[Shard, Iterable[ScoredPiece] | None]]:
     """Return each shard with its scores from another process.
 
-    The scores are None for a shard that this process must score: all if ``jobs`` is 1, otherwise
-    whole files and streams, whose scores should not be in memory all at once.
+    The scores are None for a shard that this process must score. If ``jobs`` is 1, these are all
+    shards, otherwise whole files and streams, whose scores should not be in memory all at once.
     """
-    if jobs == 1:
+    if jobs == 1:  # without the import, which takes time
         return ((shard, None) for shard in shards)
     from nbtext.parallel.processes import run_in_order
 
@@ -388,7 +395,7 @@ def _score_in_processes(
 def _add_to_progress(
     on_progress: ProgressCallback | None, n_documents: int, n_bytes: int
 ) -> ProgressCallback | None:
-    """Return a callback that adds these numbers to those of the current shard."""
+    """Return a callback for the numbers of one shard, which adds the numbers of earlier shards."""
     if on_progress is None:
         return None
     return lambda documents, size: on_progress(n_documents + documents, n_bytes + size)
@@ -403,21 +410,20 @@ def _iter_pieces(
 ) -> Iterator[ScoredPiece]:
     """Yield the scored blocks of a shard with their reports, and finally the remaining report."""
     n_bytes_before = count_bytes_read()
-    remaining = ShardReport()  # problems that no piece has reported yet
+    remaining = ShardReport()  # collects what no piece has reported yet
     documents = read_shard(shard, remaining.redirect_reports(context.source))
     if on_progress is not None:
         documents = report_progress(documents, on_progress)
     try:
         for block in score_documents(context.model, documents):
-            n_bytes_read = count_bytes_read() - n_bytes_before
-            n_bytes_before = count_bytes_read()
-            n_unreadable = sum(document.problem is not None for document in block.documents)
+            n_bytes_now = count_bytes_read()
             report = ShardReport(
                 n_documents=len(block.documents),
-                n_unreadable=n_unreadable,
-                n_bytes_read=n_bytes_read,
+                n_unreadable=sum(document.problem is not None for document in block.documents),
+                n_bytes_read=n_bytes_now - n_bytes_before,
                 problems=remaining.problems,
             )
+            n_bytes_before = n_bytes_now
             yield ScoredPiece(block, report)
             remaining.problems = []
     except (DocumentError, PathError) as problem:

@@ -1,4 +1,4 @@
-"""Documents, labels and paths passed from Python.
+"""Convert documents, labels and paths that Python passes to `TextClassifier`.
 
 A text is str or bytes, or a mapping with fields or attributes. A label has any type of
 `LABEL_KINDS`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import repeat, zip_longest
+from itertools import compress, repeat, zip_longest
 from numbers import Integral
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Array, Fields, Ints, Mask, Names
 
 COUNTS_WORDS_MESSAGE = "nbtext counts words itself"
+"""Start of the message for numbers instead of texts."""
 
 TEXT_KEY = "text"
 """Key of the text in documents that are mappings. The other keys are fields and attributes."""
@@ -70,8 +71,8 @@ class IndicatorFormat(NamedTuple):
 class InputLabels:
     """Labels of one type, as an iterable of the names of their classes.
 
-    ``kind`` is the type of the labels. If it is None, the first label sets it. Iterating raises
-    `UsageError` for a label of another type.
+    ``kind`` is the type of the labels. If it is None, the iteration sets it at the first label.
+    The iteration raises `UsageError` for a label of another type.
     """
 
     # An iterable, or a matrix, which has no types.
@@ -92,7 +93,7 @@ class InputLabels:
             self._labels = matrix[:, 0].tolist()
         elif matrix.ndim == 2 and np.isin(matrix, (0, 1)).all():
             self.indicator = IndicatorFormat(columns, is_sparse)
-            self._labels = ([columns[index] for index in np.flatnonzero(row)] for row in matrix)
+            self._labels = (list(compress(columns, row)) for row in matrix)
         else:
             raise UsageError(
                 "labels in two dimensions are 0 or 1",
@@ -106,19 +107,21 @@ class InputLabels:
                 yield self._read_label_set(tuple(label))
                 continue
             kind = _find_label_kind(label, position)
-            self.kind = self.kind or kind
+            if self.kind is None:
+                self.kind = kind
             if kind != self.kind:
                 raise UsageError(
                     f"the label {label!r} is no {self.kind}, as others are",
                     where=f"labels[{position}]",
                     hint="give all labels one type",
                 )
-            yield clean_label(str(LABEL_KINDS[kind](str(label))))
+            label_of_kind = LABEL_KINDS[kind](str(label))  # so numpy.int8(1) is 1
+            yield clean_label(str(label_of_kind))
 
     def _read_label_set(self, labels: tuple[object, ...]) -> DocumentLabel:
         members = InputLabels(labels, self.kind)
         names = make_label_set(name for label in members for name in list_labels(label))
-        self.kind = members.kind
+        self.kind = members.kind  # the iteration may have set it
         return names
 
 
@@ -142,6 +145,7 @@ class TypedClasses(NamedTuple):
     """The classes of a model, as labels of the type that was passed to `fit`."""
 
     kind: str
+    """The type of the labels, a key of `LABEL_KINDS`."""
     classes: Array
     """Sorted, shape (n_classes,)."""
     order: Ints
@@ -149,9 +153,9 @@ class TypedClasses(NamedTuple):
 
     @classmethod
     def from_names(cls, names: Names, kind: str) -> TypedClasses:
-        """Convert class names to labels of a kind, or to text if not all names are of that kind.
+        """Convert class names to labels of a kind.
 
-        The latter can happen if files added classes to a model of numbers.
+        If files added classes of another type to a model of numbers, convert all names to text.
         """
         dtype = object if kind == "text" else None
         try:
@@ -195,23 +199,24 @@ def iter_labelled_documents(
     """
     from nbtext.corpus.document import Document
 
-    n_documents = 0
-    units_of_documents = repeat(WEIGHT_UNIT) if weights is None else _to_weight_units(weights)
+    n_texts = 0
+    weight_units = repeat(WEIGHT_UNIT) if weights is None else _to_weight_units(weights)
     for label, content in zip_longest(labels, iter_contents(texts, reading)):
+        # None replaces missing items.
         if label is None or content is None:
+            comparative = "fewer" if label is None else "more"
             raise UsageError(
-                f"there are {'fewer' if label is None else 'more'} labels than texts",
-                hint="give each text one label",
+                f"there are {comparative} labels than texts", hint="give each text one label"
             )
-        units = next(units_of_documents, None)
+        units = next(weight_units, None)
         if units is None:
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
-        n_documents += 1
+        n_texts += 1
         if units:
-            yield Document(str(n_documents), label, *content, weight=units)  # type: ignore[misc]
-    if not n_documents:
+            yield Document(str(n_texts), label, *content, weight=units)  # type: ignore[misc]
+    if not n_texts:
         raise UsageError("there are no texts")
-    if weights is not None and next(units_of_documents, None) is not None:
+    if weights is not None and next(weight_units, None) is not None:
         raise UsageError("there are more weights than texts", hint="give each text one weight")
 
 
@@ -228,10 +233,10 @@ def _to_weight_units(weights: Iterable[float]) -> Iterator[int]:
 
 
 def iter_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[Any, ...]]:
-    """Yield the text of each document in valid UTF-8, or its text, fields and attribute values.
+    """Yield the content of each document: its text in valid UTF-8, its fields and its values.
 
-    Fields and values are included if the reading has any. Raise `UsageError` for one text instead
-    of a collection, and for an invalid document, with its position.
+    If the reading has no fields and no attributes, the content is only the text. Raise `UsageError`
+    for one text instead of a collection, and for an invalid document, with its position.
     """
     attributes = Attributes.from_settings(reading)
     fields = _list_fields(reading)
@@ -252,10 +257,11 @@ def _list_fields(reading: Reading) -> list[str]:
 
 def _require_collection(items: object, noun: str) -> None:
     """Raise `UsageError` for a single item, a mapping, or a set, which has no order."""
+    is_scalar_array = getattr(items, "shape", None) == ()
     if (
-        isinstance(items, (str, bytes, Mapping, AbstractSet))
+        is_scalar_array
+        or isinstance(items, (str, bytes, Mapping, AbstractSet))
         or not hasattr(items, "__iter__")
-        or getattr(items, "shape", None) == ()
     ):
         raise UsageError(
             f"{noun}s are a list, an array or a column, not {_shorten_repr(items)}",
@@ -271,10 +277,10 @@ def _shorten_repr(value: object) -> str:
 def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     """Return the documents of a collection, an array or a data frame.
 
-    Of a data frame the documents are its rows as mappings, if the reading has fields or attributes.
-    Of other arrays with two dimensions, they are the only column. Warn of unread columns of a data
-    frame. Raise `UsageError` for one text instead of a collection, for a missing column, and for
-    the numbers of a vectoriser.
+    If the reading has fields or attributes, each row of a data frame is a document, as a mapping.
+    An array or data frame of two dimensions otherwise must have one column, of texts. Warn of
+    unread columns of a data frame. Raise `UsageError` for one text instead of a collection, for a
+    missing column, and for the numbers of a vectoriser.
     """
     _require_collection(texts, "text")
     shape: tuple[int, ...] = getattr(texts, "shape", ())
@@ -305,17 +311,17 @@ def _has_numbers(matrix: object) -> bool:
 def _read_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401
     """Return the rows of a data frame of pandas as mappings.
 
-    Raise `UsageError` if the frame lacks a key. Also raise it if the frame lacks the text column,
-    while ``needs_text`` is set or columns that look like texts would not be read.
+    Raise `UsageError` if the frame lacks a key. Also raise it for a frame without a text column but
+    with unread columns, if ``needs_text`` is set or an unread column contains texts.
     """
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()
     unread_columns = [name for name in columns if name not in {TEXT_KEY, *keys}]
-    needs_text |= any(
+    has_unread_texts = any(
         isinstance(value, str) and " " in value for value in frame[unread_columns].to_numpy().flat
     )
     required_columns = list(keys)
-    if needs_text and unread_columns:
+    if has_unread_texts or (needs_text and unread_columns):
         required_columns.append(TEXT_KEY)
     missing_columns = [name for name in required_columns if name not in columns]
     if missing_columns:

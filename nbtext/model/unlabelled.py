@@ -1,11 +1,11 @@
 """Train on unlabelled documents too, by expectation maximisation (EM) with multinomial naive Bayes.
 
 E step: each unlabelled document belongs to each class with a proportion, the calibrated posterior
-of the counts so far. M step: its counts, times these proportions and one weight λ, are added to the
-counts of the labelled documents. The posterior compares each class with the rest, which is more
-accurate with many classes (see `_score_vs_rest`). Without calibration, proportions would be so near
-0 and 1 that the first guess would never change. λ is the value of `UNLABELLED_WEIGHTS`, or 0, with
-the lowest log loss of held-out labelled documents, each fold of them after EM without it.
+of the counts so far. M step: its counts, times these proportions and a weight λ, are added to the
+counts of the labelled documents. The posterior compares each class with all other classes, which is
+more accurate with many classes (see `_score_vs_rest`). Without calibration, proportions would be so
+near 0 and 1 that the first guess would never change. λ is the value of `UNLABELLED_WEIGHTS`, or 0,
+with the lowest log loss of labelled documents. To measure it, EM runs without each fold of them.
 
 Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and
 unlabeled documents using EM (2000), sections 4 and 5.1; J. Rennie, L. Shih, J. Teevan, D. Karger,
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, TermFunction
 
 UNLABELLED_WEIGHTS = (1.0, 0.3, 0.1, 0.03)
-"""Values of λ to try, in this order, while held-out documents become more probable; and 0."""
+"""Values of λ to try in addition to 0, in this order, until the log loss increases."""
 
 EM_ITERATIONS = 5
 """More iterations change less than one prediction in a hundred."""
@@ -100,7 +100,7 @@ MIN_TERM_DOCUMENTS = 2
 class UnlabelledDocuments(NamedTuple):
     """Unlabelled documents as counts.
 
-    They are in the order of the hashes of their content, so that their original order does not
+    The documents are sorted by a hash of their content, so that their original order does not
     matter.
     """
 
@@ -114,6 +114,7 @@ class UnlabelledDocuments(NamedTuple):
         cls, analysis: Analysis, documents: Iterable[Document]
     ) -> UnlabelledDocuments:
         """Count documents; raise `NoDocumentsError` if there are none."""
+        # Only labelled documents can be counted. The name of the class is not used.
         labelled_documents = (document._replace(label=".") for document in documents)
         counts = count_labelled_documents(labelled_documents, analysis, keep_all=True)
         order = np.argsort(counts.documents.hashes, kind="stable")
@@ -132,10 +133,10 @@ def fit_unlabelled(
 ) -> tuple[CorpusCounts, FittedParameters]:
     """Return the counts and parameters of a model that is also trained on unlabelled documents.
 
-    ``counts`` and ``parameters`` are those of a model without a layer of unlabelled documents.
+    ``counts`` and ``parameters`` belong to a model without a layer of unlabelled documents.
     ``settings`` are the result of `nbtext.model.training.resolve_smoothing_terms`. The returned
-    counts have more terms and a layer, unless the best weight is 0. If there are only seed words
-    and no labelled documents, the weight is 1.
+    counts have more terms and a layer of the unlabelled documents, unless the best weight is 0. If
+    there are only seed words and no labelled documents, the weight is 1.
 
     Raise `UsageError` for settings that do not support unlabelled documents, for too few labelled
     documents, and for seed words of other classes.
@@ -157,13 +158,16 @@ def fit_unlabelled(
     n_unlabelled = em.pool.n_documents
     if not has_labelled:
         _, proportions = em.run(1.0, [parameters.smoothing])
-        return em.build_result(1.0, proportions, UnlabelledSummary(n_unlabelled, {}), None)
+        summary = UnlabelledSummary(n_unlabelled, losses={})
+        return em.build_result(1.0, proportions, summary, held_out=None)
 
     runs, losses = _compare_weights(em)
     best_weight = min(losses, key=losses.__getitem__)
-    loss_texts = {f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())}
-    summary = UnlabelledSummary(n_unlabelled, loss_texts)
-    if not best_weight:
+    rounded_losses = {
+        f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())
+    }
+    summary = UnlabelledSummary(n_unlabelled, rounded_losses)
+    if best_weight == 0:
         return counts, replace(parameters, unlabelled_summary=summary)
     best_run = runs[best_weight]
     return em.build_result(best_weight, best_run.proportions, summary, best_run.held_out)
@@ -191,7 +195,10 @@ def _compare_weights(
 
 
 def fit_seeds_only(seeds: SeedTerms, settings: Settings) -> tuple[CorpusCounts, FittedParameters]:
-    """Return counts of no documents, with the classes and terms of seeds, and their parameters."""
+    """Return the counts and parameters of a model of seed words, without any documents.
+
+    The counts have the classes and terms of the seeds.
+    """
     classes = tuple(sorted({seed.label for seed in seeds}))
     no_cells = np.zeros(0, np.int64)
     table = CountTable(
@@ -229,11 +236,12 @@ def remove_unlabelled_layers(counts: CorpusCounts) -> CorpusCounts:
 
 
 def _score_vs_rest(model: MultinomialNaiveBayes) -> TermFunction:
-    """Return a function of terms that returns (1 − 1/K) (log φ_jk − log θ_jk).
+    """Return a function of terms j that returns (1 − 1/K) (log φ_jk − log θ_jk) for each class k.
 
-    θ_k is the language model of all classes except k. The factor keeps the scale of log φ, for
-    which the calibration was fitted: if classes differ little, the difference of −log θ between two
-    classes is 1 / (K − 1) of the difference of log φ. With two classes posteriors do not change.
+    K is the number of classes, φ_k the language model of class k, and θ_k the language model of all
+    other classes. The factor keeps the scale of log φ, for which the calibration was fitted: if
+    classes differ little, the difference of −log θ between two classes is 1 / (K − 1) times the
+    difference of log φ. With two classes posteriors do not change.
     """
     complement = ComplementNaiveBayes(model.training, model.counts)
     factor = 1 - 1 / model.counts.n_classes
@@ -241,12 +249,12 @@ def _score_vs_rest(model: MultinomialNaiveBayes) -> TermFunction:
 
 
 class _EmRun(NamedTuple):
-    """EM with one weight."""
+    """Results of EM with one weight."""
 
     proportions: Floats
     """Class proportions of the unlabelled documents, in thousandths, shape (n_docs, n_classes)."""
     held_out: HeldOutScores
-    """Scores of the sample by models without its documents."""
+    """Scores of sampled documents by models that were trained without them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,20 +279,21 @@ class _ExpectationMaximisation:
     ) -> Self:
         """Add the terms of the pool to the counts and to the selected terms of the parameters.
 
-        The vocabulary of a pruned model stays as it is.
+        The vocabulary of a pruned model does not change.
         """
-        is_used = is_in_vocabulary(counts.table.vocabulary, pool.vocabulary)
         term_occurs = counts.table.term_occurs
+        is_used = is_in_vocabulary(counts.table.vocabulary, pool.vocabulary)
         if not counts.is_closed:
-            is_excluded = mask_categories(pool.vocabulary) | find_dropped_terms(
-                pool.vocabulary, settings, parameters.choices
-            )
-            is_used |= (pool.term_documents >= MIN_TERM_DOCUMENTS) & ~is_excluded
+            is_frequent = pool.term_documents >= MIN_TERM_DOCUMENTS
+            is_dropped = find_dropped_terms(pool.vocabulary, settings, parameters.choices)
+            is_used |= is_frequent & ~is_dropped & ~is_category(pool.vocabulary)
         is_used = include_ngram_parts(pool.vocabulary, is_used)
         counts, new_ids, new_pool_ids = counts.widen(pool.vocabulary.restrict(is_used))
 
+        # New terms are selected, old terms only if they were.
         selected = np.ones(counts.table.n_terms, np.bool_)
-        selected[new_ids[term_occurs]] = parameters.selected_terms[term_occurs]
+        old_terms = new_ids[term_occurs]
+        selected[old_terms] = parameters.selected_terms[term_occurs]
         selected &= ~find_dropped_terms(counts.table.vocabulary, settings, parameters.choices)
         parameters = replace(
             parameters,
@@ -293,10 +302,10 @@ class _ExpectationMaximisation:
         )
 
         matrix = pool.matrix.select_terms(is_used)
-        id_of_pool_term = np.full(is_used.size, -1)
+        id_of_pool_term = np.full(is_used.size, -1, matrix.terms.dtype)
         id_of_pool_term[is_used] = new_pool_ids
-        terms = id_of_pool_term.astype(matrix.terms.dtype)[matrix.terms]
-        return cls(counts, settings, parameters, matrix._replace(terms=terms))
+        matrix = matrix._replace(terms=id_of_pool_term[matrix.terms])
+        return cls(counts, settings, parameters, matrix)
 
     @cached_property
     def _selected_pool(self) -> DocumentTermMatrix:
@@ -309,7 +318,7 @@ class _ExpectationMaximisation:
 
     @cached_property
     def _counter(self) -> SoftCounter[ClassStatistics]:
-        """Counter of the weighted unlabelled documents."""
+        """Sums the counts of the unlabelled documents, weighted by term."""
         return SoftCounter(
             weigh_matrix(self._selected_pool, self.settings.weighting, self.counts.table),
             self._sum_weights(self._labelled_statistics),
@@ -324,8 +333,8 @@ class _ExpectationMaximisation:
     ) -> tuple[CorpusCounts, FittedParameters]:
         """Return the counts with a layer of the unlabelled documents, and the parameters.
 
-        The parameters are calibrated on ``held_out``, the scores of held-out labelled documents, if
-        there are any.
+        The parameters are calibrated on ``held_out``, the scores of held-out labelled documents;
+        None if there are no labelled documents.
         """
         soft_counts = SoftCounter(
             self._selected_pool, self.counts.table.labelled_table
@@ -348,7 +357,7 @@ class _ExpectationMaximisation:
     def run_with_folds(self, weight: float) -> _EmRun:
         """Run EM with all labelled documents, and without each fold of the sample.
 
-        All runs use the same pseudo-counts.
+        The first run chooses the pseudo-counts, and all other runs use them.
         """
         pseudo_counts = [self.parameters.smoothing]
         _, proportions = self.run(weight, pseudo_counts)
@@ -387,10 +396,12 @@ class _ExpectationMaximisation:
     ) -> tuple[MultinomialNaiveBayes, Floats]:
         """Run EM; return the final model and the class proportions of the unlabelled documents.
 
-        If the weight is 0, return the model of the labelled documents, and proportions of 0.
-        ``pseudo_counts`` contains the pseudo-count of the model of each step, at least that of the
-        first. Missing pseudo-counts are chosen and appended. ``labelled_statistics`` default to
-        those of all labelled documents.
+        The proportions are in thousandths, shape (n_docs, n_classes). If the weight is 0, return
+        the model of the labelled documents, and proportions of 0.
+
+        ``pseudo_counts`` has the pseudo-count of the first model, and maybe of the model after each
+        step. Missing pseudo-counts are chosen and appended. ``labelled_statistics`` are by default
+        the statistics of all labelled documents.
         """
         if labelled_statistics is None:
             labelled_statistics = self._labelled_statistics
@@ -420,18 +431,22 @@ class _ExpectationMaximisation:
 
     def _choose_smoothing(self, sums: ClassStatistics) -> float:
         """Return the pseudo-count that the user set, or the one of greatest evidence."""
-        if not isinstance(self.settings.smoothing, str):
+        is_set = not isinstance(self.settings.smoothing, str)
+        if is_set:
             return self.parameters.smoothing
-        # Computing the evidence takes time for each distinct sum, so the sums are rounded.
+        # Computing the evidence takes time for each distinct sum, so the sums are rounded up to
+        # hundredths.
         rounded_counts = np.ceil(sums.cell_counts * 100) / 100
-        sums = replace(sums, cell_counts=rounded_counts)
-        return MultinomialNaiveBayes.choose_smoothing(self._build_training(sums, np.nan))
+        rounded_sums = replace(sums, cell_counts=rounded_counts)
+        training = self._build_training_from_sums(rounded_sums, np.nan)
+        return MultinomialNaiveBayes.choose_smoothing(training)
 
     def _estimate(self, sums: ClassStatistics, smoothing: float) -> MultinomialNaiveBayes:
         """Return the model of sums of term weights."""
-        return MultinomialNaiveBayes(self._build_training(sums, smoothing), sums)
+        return MultinomialNaiveBayes(self._build_training_from_sums(sums, smoothing), sums)
 
-    def _build_training(self, sums: ClassStatistics, smoothing: float) -> Training:
+    def _build_training_from_sums(self, sums: ClassStatistics, smoothing: float) -> Training:
+        """Return the input of a multinomial model whose counts are weighted already."""
         return Training(
             sums,
             self.parameters.selected_terms & sums.term_occurs,

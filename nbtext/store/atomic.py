@@ -1,16 +1,16 @@
-"""Changes of files that either complete or leave the file unchanged.
+"""Change files so that a change either completes or leaves the file unchanged.
 
-This module replaces a file, keeps a backup, appends a line, and allows one writer at a time.
+`replace_file` writes a new file in the folder of the old file and renames it over the old file.
+Meanwhile its process holds a lock (flock) on the new file, and the kernel frees locks when a
+process ends. So a temporary file that can be locked was left by a killed process; the next process
+that replaces the same file removes it. Other users may be able to write to the folder. Therefore a
+temporary file has an unpredictable name, is always newly created, and is written through the
+descriptor that created it.
 
-Replacing: a new file is written in the folder of the old one and renamed over it. Meanwhile its
-process holds a lock (flock) on it, and the kernel frees locks when a process ends. So a temporary
-file that can be locked was left by a killed process; the next process that replaces the same file
-removes it. Other users may be able to write to the folder. Therefore a temporary file has an
-unpredictable name, is always newly created, and is written through the descriptor that created it.
-
-One writer: it locks a separate file, because the model file is itself replaced. Readers take no
-lock. Only the holder removes the lock file, before it frees the lock. A process that gets the lock
-checks that the locked file still has that name, and otherwise starts again.
+`lock_path` allows one writer at a time. The writer locks a separate file, because the model file is
+itself replaced. Readers take no lock. Only the holder removes the lock file, before it frees the
+lock. A process that gets the lock checks that the locked file still has its name, and otherwise
+starts again.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 BACKUP_SUFFIX = ".1"
 
 _TEMPORARY_SUFFIX = ".tmp"
-_MARK_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
+_MARK_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"  # 32, so that a random byte selects evenly
 
-# A process that holds the lock of a file for longer than these attempts is not appending a line.
+# A process that holds the lock for longer than all attempts together is not appending a line.
 _APPEND_LOCK_ATTEMPTS = 100
 _APPEND_LOCK_POLL_SECONDS = 0.01
 
@@ -42,18 +42,19 @@ Created = TypeVar("Created")
 
 
 def check_replaceable(path: str, *, follow: bool = True) -> Path:
-    """Return the resolved path of a file to write; symbolic links are followed if ``follow``.
+    """Return the resolved path of a file to write; follow symbolic links if ``follow`` is set.
 
-    Raise `PathError` if the file cannot be written, before the work of making its content.
+    Raise `PathError` if the file cannot be written. So a command can fail before it makes the
+    content.
     """
     target = Path(os.path.realpath(path)) if follow else Path(path)
     try:
         status = target.stat(follow_symlinks=follow)
     except FileNotFoundError:
-        status = None
+        status = None  # the file will be new
     except OSError as problem:
         raise PathError(describe_os_error(problem), where=path) from None
-    if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+    if status is not None and stat.S_IFMT(status.st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise PathError(f"is {kind}", where=path, hint="give the name of a file")
 
@@ -98,13 +99,13 @@ def replace_file(
     """Let ``write`` fill a temporary file in the same folder, then rename it to ``path``.
 
     ``before_replace`` is called with the resolved path when the new file is complete and on the
-    disk; if it raises, the old file stays. The new file keeps the permissions (except setuid and
-    the like) and, if allowed, the owner of the old file. If the file belongs to a ``main_file`` in
-    the same folder, it gets the permissions of that file, and replaces a symbolic link instead of
-    following it.
+    disk; if it raises an error, the old file stays. The new file gets the permissions (except
+    setuid, setgid and the sticky bit) and, if allowed, the owner of the old file. ``main_file`` is
+    for a file that belongs to another file in the same folder, such as a backup: it gets the
+    permissions and owner of the main file, and replaces a symbolic link instead of following it.
 
-    Temporary files are removed, also those of killed processes that replaced the same file.
-    Raise `PathError` if the file cannot be written.
+    The temporary file is removed, and also temporary files of killed processes that replaced the
+    same file. Raise `PathError` if the file cannot be written.
     """
     target = check_replaceable(path, follow=main_file is None)
     reference = main_file or target
@@ -145,15 +146,16 @@ def _remove_abandoned(target: Path) -> None:
     if the folder cannot be listed.
     """
     temporary_name = re.compile(
-        re.escape(_temporary_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_TEMPORARY_SUFFIX)
+        re.escape(_make_temporary_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_TEMPORARY_SUFFIX)
     )
-    with suppress(OSError):
+    with suppress(OSError):  # the folder cannot be listed
         for name in filter(temporary_name.fullmatch, os.listdir(target.parent)):
-            with suppress(OSError):
+            with suppress(OSError):  # the file is locked, or another process has removed it
                 _remove_unless_locked(target.parent / name)
 
 
 def _remove_unless_locked(path: Path) -> None:
+    """Remove a regular file; raise `OSError` if it is locked or cannot be opened."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -166,18 +168,19 @@ def _remove_unless_locked(path: Path) -> None:
 def _create_temporary(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
     """Call ``make`` with unpredictable paths in the folder of ``target`` until one is free.
 
-    Return the result of ``make`` and that path, which `_remove_abandoned` can find. ``make`` must
-    raise `FileExistsError` for a path that is not free.
+    Return the result of ``make`` and the free path. `_remove_abandoned` knows the form of its name.
+    ``make`` must raise `FileExistsError` for a path that is not free.
     """
     while True:
         mark = "".join(_MARK_LETTERS[byte % len(_MARK_LETTERS)] for byte in os.urandom(8))
-        path = target.with_name(_temporary_prefix(target) + mark + _TEMPORARY_SUFFIX)
+        path = target.with_name(_make_temporary_prefix(target) + mark + _TEMPORARY_SUFFIX)
         with suppress(FileExistsError):
             return make(str(path)), path
 
 
-def _temporary_prefix(target: Path) -> str:
-    return f".{target.name[:40]}.nbtext-"
+def _make_temporary_prefix(target: Path) -> str:
+    short_name = target.name[:40]  # so that the whole name is within the limit of file systems
+    return f".{short_name}.nbtext-"
 
 
 def _create_locked_temporary(target: Path) -> tuple[int, Path]:
@@ -192,17 +195,18 @@ def _create_locked_temporary(target: Path) -> tuple[int, Path]:
             # Without support for locks no process takes the file for abandoned.
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.fstat(descriptor).st_nlink:
+            still_exists = os.fstat(descriptor).st_nlink > 0
+            if still_exists:
                 return descriptor, temporary
         except BaseException:
             discard_locked_file(descriptor, temporary)
             raise
-        # Another process removed the file before it was locked.
+        # Another process removed the file before it was locked: try again.
         os.close(descriptor)
 
 
 def discard_locked_file(descriptor: int, path: Path) -> None:
-    """Remove a file if it exists, and then free the lock on it."""
+    """Remove a file, if it exists, and then free the lock on it. Ignore errors of the system."""
     with suppress(OSError):
         path.unlink()
     with suppress(OSError):
@@ -219,7 +223,7 @@ def _set_attributes(descriptor: int, reference: Path) -> None:
         status = reference.lstat()
     # A symbolic link may have replaced the reference meanwhile.
     if status is None or not stat.S_ISREG(status.st_mode):
-        mask = os.umask(0)
+        mask = os.umask(0)  # the mask can only be read by setting it
         os.umask(mask)
         os.fchmod(descriptor, 0o666 & ~mask)
         return
@@ -230,7 +234,7 @@ def _set_attributes(descriptor: int, reference: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
+    """Wait until the names in a folder are on the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -241,8 +245,8 @@ def sync_folder(folder: Path) -> None:
 def keep_backup(target: Path) -> None:
     """Keep the file at ``target``, if it exists, as ``target.1``, replacing an older backup.
 
-    Both names exist all the time: the backup is a hard link, or a copy if the file system does not
-    support hard links. Raise `PathError` if the backup fails.
+    The file has its name ``target`` all the time: the backup is a hard link, or a copy if the file
+    system does not support hard links. Raise `PathError` if the backup fails.
     """
     backup = target.with_name(target.name + BACKUP_SUFFIX)
     try:
@@ -250,9 +254,9 @@ def keep_backup(target: Path) -> None:
             _, link = _create_temporary(
                 target, lambda path: os.link(target, path, follow_symlinks=False)
             )
-        except FileNotFoundError:
+        except FileNotFoundError:  # there is no old file
             return
-        except OSError:
+        except OSError:  # the file system does not support hard links
             replace_file(str(backup), lambda file: _copy(target, file), main_file=target)
             return
         try:
@@ -270,13 +274,14 @@ def keep_backup(target: Path) -> None:
 
 
 def _copy(source: Path, file: IO[bytes]) -> None:
+    """Copy the content of a file; raise `OSError` if it is a symbolic link."""
     import shutil
 
     def open_without_following(path: str, flags: int) -> int:
         return os.open(path, flags | os.O_NOFOLLOW)
 
-    with open(source, "rb", opener=open_without_following) as content:
-        shutil.copyfileobj(content, file)
+    with open(source, "rb", opener=open_without_following) as source_file:
+        shutil.copyfileobj(source_file, file)
 
 
 def append_line(path: str, line: str) -> None:
@@ -309,16 +314,19 @@ def _open_to_append(path: str) -> int:
 
 
 def _append(descriptor: int, line: bytes) -> None:
+    if not line:
+        return
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-    is_locked = is_file and bool(line) and _lock_to_append(descriptor)
+    is_locked = is_file and _lock_to_append(descriptor)
     end = os.fstat(descriptor).st_size
+    unwritten = line
     with suppress(OSError):  # a file that may not be read
-        if is_file and line and end > 0 and os.pread(descriptor, 1, end - 1) != b"\n":
-            line = b"\n" + line
+        if is_file and end > 0 and os.pread(descriptor, 1, end - 1) != b"\n":
+            unwritten = b"\n" + line
     try:
-        while line:
-            n_written = os.write(descriptor, line)  # less than the line on a nearly full disk
-            line = line[n_written:]
+        while unwritten:
+            n_written = os.write(descriptor, unwritten)  # fewer bytes on a nearly full disk
+            unwritten = unwritten[n_written:]
     except BaseException:
         if is_locked:
             with suppress(OSError):
@@ -352,8 +360,8 @@ _MAX_LOCK_POLL_SECONDS = 0.1
 def lock_path(path: str, timeout: float) -> Iterator[None]:
     """Hold the lock of a file, which need not exist; wait for at most ``timeout`` seconds.
 
-    Symbolic links are followed. Raise `LockedError` if another process holds the lock all that
-    time, and `PathError` if the lock file cannot be created.
+    Symbolic links are followed. Raise `LockedError` if other processes hold the lock during all
+    this time, and `PathError` if the lock file cannot be created.
     """
     lock_file = os.path.realpath(path) + LOCK_SUFFIX
     try:
@@ -368,7 +376,7 @@ def lock_path(path: str, timeout: float) -> Iterator[None]:
 
 
 def _acquire_lock(lock_file: str, timeout: float) -> int:
-    """Return a descriptor of a lock file that holds the lock on it."""
+    """Lock a lock file, and return the descriptor that holds the lock."""
     deadline = time.monotonic() + timeout
     poll_seconds = _MIN_LOCK_POLL_SECONDS
     while True:
@@ -398,7 +406,7 @@ def _open_lock_file(lock_file: str) -> tuple[int, bool]:
     descriptor = None
     try:
         while descriptor is None:
-            with suppress(FileExistsError):
+            with suppress(FileExistsError):  # the file of another process
                 return os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
             # The holder of the lock may have removed the file just now.
             with suppress(FileNotFoundError):

@@ -1,9 +1,10 @@
 """Write the bytes that `joblib.dump` writes, without joblib, which takes long to import.
 
-The stream is a pickle of protocol 4 in which a wrapper replaces each array. The array's bytes
-follow its wrapper directly, after one byte with the number of padding bytes and the padding.
-`pickle.Pickler`, in C, cannot write between two opcodes, so this module extends the pickler in
-Python, as joblib does. Tests compare the bytes with those of joblib.
+`nbtext.store.model_file` writes the payload with it. The stream is a pickle of protocol 4 in which
+a wrapper object replaces each array. After the wrapper come one byte with the number of padding
+bytes, the padding, and the bytes of the array. `pickle.Pickler`, in C, cannot write between two
+opcodes, so this module extends the pickler in Python, as joblib does. Tests compare the bytes with
+the bytes of joblib.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Numbers
 
 ARRAY_ALIGNMENT_BYTES = 16
-"""Arrays start at multiples of this offset in the file."""
+"""Arrays start at multiples of this number of bytes in the file."""
 
 
 class _ArrayWrapper:
@@ -55,8 +56,9 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - joblib extends it too
             return
         super().save(_ArrayWrapper(obj))  # type: ignore[misc]
         self.framer.commit_frame(force=True)
-        padding = ARRAY_ALIGNMENT_BYTES - (self._file.tell() + 1) % ARRAY_ALIGNMENT_BYTES
-        self._file.write(bytes([padding]) + b"\xff" * padding)
+        padding_start = self._file.tell() + 1  # after the byte with the length of the padding
+        padding_bytes = ARRAY_ALIGNMENT_BYTES - padding_start % ARRAY_ALIGNMENT_BYTES
+        self._file.write(bytes([padding_bytes]) + b"\xff" * padding_bytes)
         self.offsets.append(self._file.tell())
         self._file.write(np.ascontiguousarray(obj).data)
 

@@ -1,6 +1,6 @@
 """The ledger of a model: fingerprints and labels of the documents that were added with `--once`.
 
-It is the last section of a model file. Its bytes::
+It is the last section of a model file, with these bytes::
 
     bytes of labels       u32
     labels                JSON, a list of text
@@ -60,14 +60,14 @@ class Ledger:
 
         The index is `ABSENT_LABEL` for documents that are not in the ledger.
         """
-        # find_sorted returns the index after the last for fingerprints that it does not find.
+        # find_sorted returns −1, the last index, for fingerprints that it does not find.
         label_indices: Ints = np.append(self.label_indices, ABSENT_LABEL)
         return label_indices[find_sorted(self.fingerprints, fingerprints)]
 
     def with_labels(self, fingerprints: Fingerprints, labels: Sequence[str | None]) -> Ledger:
         """Return the ledger with new labels for distinct documents.
 
-        Documents that are not in the ledger are added, those with the label None are removed.
+        Documents that are not in the ledger are added. Documents with the label None are removed.
         """
         new_labels = {label for label in labels if label is not None}
         names = tuple(sorted(new_labels.union(self.labels)))
@@ -77,7 +77,7 @@ class Ledger:
         return self.with_label_order(names).with_label_indices(fingerprints, label_indices)
 
     def join(self, later: Ledger) -> Ledger:
-        """Return the documents of two ledgers; documents in both have their label in ``later``."""
+        """Return the documents of two ledgers, with the label in ``later`` if they are in both."""
         names = tuple(sorted({*self.labels, *later.labels}))
         later_indices = later.with_label_order(names).label_indices
         return self.with_label_order(names).with_label_indices(later.fingerprints, later_indices)
@@ -101,7 +101,7 @@ class Ledger:
         return Ledger(self.fingerprints, new_indices[self.label_indices], tuple(labels))
 
     def with_label_indices(self, fingerprints: Fingerprints, label_indices: Ints) -> Ledger:
-        """Return the ledger with other label indices for some documents, both shape (n_changed,).
+        """Return the ledger with new label indices for some documents, both shape (n_changed,).
 
         Documents with `ABSENT_LABEL` are removed.
         """
@@ -130,11 +130,11 @@ class Ledger:
     @classmethod
     def from_bytes(cls, content: bytes) -> Ledger:
         """Return the ledger of a section; raise `ModelError` if the section is damaged."""
-        n_label_bytes = _LENGTH.unpack_from(content.ljust(_LENGTH.size))[0]
+        padded_content = content.ljust(_LENGTH.size)  # a damaged section may be too short
+        (n_label_bytes,) = _LENGTH.unpack_from(padded_content)
         labels_end = _LENGTH.size + n_label_bytes
-        n_entries, excess_bytes = divmod(
-            len(content) - labels_end, FINGERPRINT_BYTES + LABEL_INDEX_BYTES
-        )
+        entry_bytes = FINGERPRINT_BYTES + LABEL_INDEX_BYTES
+        n_entries, excess_bytes = divmod(len(content) - labels_end, entry_bytes)
         if n_entries < 0 or excess_bytes:
             raise damaged_ledger_error("its length does not match its labels")
 
@@ -151,7 +151,7 @@ class Ledger:
 
 
 def compute_fingerprint(text: bytes) -> bytes:
-    """Return the first half of the SHA-256 of a document."""
+    """Return the fingerprint of a document, the first half of its SHA-256."""
     return hashlib.sha256(text).digest()[:FINGERPRINT_BYTES]
 
 
@@ -161,13 +161,13 @@ def _parse_labels(text: bytes) -> tuple[str, ...]:
     except ValueError:
         labels = None
     is_text_list = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
-    if not is_text_list or labels != sorted(set(labels)):
+    if not is_text_list or labels != sorted(set(labels)):  # sorted and distinct
         raise damaged_ledger_error("its labels are not a list of text")
     return tuple(labels)
 
 
 def damaged_ledger_error(finding: str) -> ModelError:
-    """Return the error for a damaged ledger, whose model can still be used without it."""
+    """Return the error for a damaged ledger. Its model can still be used without the ledger."""
     return ModelError(
         f"the ledger is damaged: {finding}", hint="nbtext prune --ledger takes it out"
     )

@@ -67,19 +67,29 @@ MAX_FRAMING_BYTES = 1 << 12
 MAX_SETTINGS_DEPTH = 8
 """Limit of the nesting depth of the settings."""
 
-NO_MODEL_DIGEST = bytes(32)
-"""Replaces the digest of a missing model."""
+COUNT_LIMIT = 1 << 62
+"""Lengths and offsets are less than this."""
+
+DIGEST_BYTES = 32
+
+NO_MODEL_DIGEST = bytes(DIGEST_BYTES)
+"""Value of `read_digest` for a missing model."""
 
 _START = b"\x80\x04B"
+"""Pickle instruction for protocol 4, and the code of the instruction to push bytes."""
+
 _PUSH_BYTES = 7
-"""Length of the first two pickle instructions; the header follows them."""
+"""Length of the first two pickle instructions, of which the second pushes the header."""
 
 _HEADER = struct.Struct("<3sI8sIIQ32s")
 """All bytes before the index."""
 
 _HEADER_BYTES = _HEADER.size
-_DIGEST = slice(_HEADER_BYTES - 32, _HEADER_BYTES)
+_DIGEST = slice(_HEADER_BYTES - DIGEST_BYTES, _HEADER_BYTES)
+"""Bytes of the digest in the file."""
+
 _POP = b"0"
+"""Pickle instruction to pop the header."""
 
 
 def write_model_file(
@@ -96,7 +106,7 @@ def write_model_file(
     the resolved path just before the old file is replaced.
 
     Raise `PathError` if the file cannot be written, `UsageError` for settings that exceed
-    `MAX_INDEX_BYTES`, and `ValueError` for other arrays.
+    `MAX_INDEX_BYTES`, and `ValueError` for an array of another shape or type.
     """
     from nbtext.store.atomic import replace_file
 
@@ -124,7 +134,7 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
 
     # Offsets are only known after the payload is written: reserve room for the largest index.
     largest_spans = {
-        name: _ArraySpan(array.dtype.str, array.size, 2**62) for name, array in arrays.items()
+        name: _ArraySpan(array.dtype.str, array.size, COUNT_LIMIT) for name, array in arrays.items()
     }
     index_bytes = len(_encode_index(canonical_settings, largest_spans, ledger))
     if index_bytes + PAYLOAD_ALIGNMENT_BYTES > MAX_INDEX_BYTES:
@@ -132,10 +142,11 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
             f"the settings take {index_bytes:,} bytes; a model file has room for "
             f"{MAX_INDEX_BYTES:,}"
         )
-    index_bytes += -(_HEADER_BYTES + index_bytes + len(_POP)) % PAYLOAD_ALIGNMENT_BYTES
+    n_padding_bytes = -(_HEADER_BYTES + index_bytes + len(_POP)) % PAYLOAD_ALIGNMENT_BYTES
+    index_bytes += n_padding_bytes
     payload_start = _HEADER_BYTES + index_bytes + len(_POP)
     blank_index = b" " * index_bytes
-    file.write(_encode_header(blank_index, 0) + blank_index + _POP)
+    file.write(_encode_header(blank_index, payload_length=0) + blank_index + _POP)
 
     offsets = write_joblib(
         {"format": FORMAT_VERSION, "settings": canonical_settings, **arrays}, file
@@ -150,10 +161,11 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
     file.seek(0)
     file.write(header_and_index)
 
+    # The digest is that of all bytes before its own and all bytes after it, but the ledger.
+    digest_of_start = hashlib.sha256(header_and_index[: _DIGEST.start])
     file.seek(_DIGEST.stop)
-    digest_start = hashlib.sha256(header_and_index[: _DIGEST.start])
     # The declared type of files for `file_digest` has more methods than it uses.
-    digest = hashlib.file_digest(file, lambda: digest_start)  # type: ignore[arg-type]
+    digest = hashlib.file_digest(file, lambda: digest_of_start)  # type: ignore[arg-type]
     file.write(ledger)
     file.seek(_DIGEST.start)
     file.write(digest.digest())
@@ -181,11 +193,11 @@ class _Index(NamedTuple):
     ledger_length: int
     """Bytes of the ledger after the payload; 0 without a ledger."""
     ledger_digest: str
-    """SHA-256 of the ledger."""
+    """SHA-256 of the ledger in hexadecimal digits; "" without a ledger."""
 
 
 class _ModelBytes(NamedTuple):
-    """The checked bytes of a model file."""
+    """The checked bytes of a model file, and where its payload lies."""
 
     content: bytes
     payload_start: int
@@ -194,7 +206,7 @@ class _ModelBytes(NamedTuple):
 
 
 def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
-    """Return settings and arrays of a model file; arrays are read-only views of the bytes read.
+    """Return settings and arrays of a model file. The arrays are read-only.
 
     Raise `ModelError` unless the file is a complete, undamaged model file of this format.
     """
@@ -236,10 +248,10 @@ def extract_digest(content: bytes) -> bytes:
 
 
 def read_digest(path: str) -> bytes:
-    """Return the unchecked digest in a model file's header, which identifies the model.
+    """Return the digest in a model file's header, which identifies the model, without a check.
 
-    Return `NO_MODEL_DIGEST` if the file is missing or no model. Raise `ModelError` if the file
-    cannot be read for another reason, such as too many open files.
+    Return `NO_MODEL_DIGEST` if the file is missing, must not be read, or is no model. Raise
+    `ModelError` if the file cannot be read for another reason, such as too many open files.
     """
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
@@ -260,7 +272,7 @@ def _starts_like_model(content: bytes) -> bool:
 
 
 def _read(path: str, *, include_ledger: bool = False) -> _ModelBytes:
-    """Read and check a model file; the ledger only if ``include_ledger``."""
+    """Read and check a model file, but its ledger only if ``include_ledger`` is set."""
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
             status = os.fstat(file.fileno())
@@ -288,7 +300,7 @@ def _read(path: str, *, include_ledger: bool = False) -> _ModelBytes:
 
 
 def _read_content(file: IO[bytes], size: int, *, include_ledger: bool) -> bytes:
-    """Return the bytes of a model file; of other files only as many as a header has."""
+    """Return the bytes of a model file, or only the first bytes of another file."""
     header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES or not _starts_like_model(header):
         return header
@@ -309,7 +321,7 @@ def _open_nonblocking(path: str, flags: int) -> int:
 
 
 def _parse(content: bytes, size: int) -> _ModelBytes:
-    """Check and parse a model file of ``size`` bytes, of which the ledger need not be read."""
+    """Check and parse a model file of ``size`` bytes. ``content`` may lack its ledger."""
     if not _starts_like_model(content):
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
     if len(content) < _HEADER_BYTES:
@@ -327,12 +339,13 @@ def _parse(content: bytes, size: int) -> _ModelBytes:
 
     payload_start = _HEADER_BYTES + index_length + len(_POP)
     payload_end = _find_payload_end(content)
+    wrong_size_error = _damaged_error(f"it has {size} bytes, its header says {payload_end}")
     if (
         header_length != _HEADER_BYTES - _PUSH_BYTES + index_length
         or index_length > MAX_INDEX_BYTES
         or payload_end > size
     ):
-        raise _damaged_error(f"it has {size} bytes, its header says {payload_end}")
+        raise wrong_size_error
 
     view = memoryview(content)
     computed_digest = hashlib.sha256(view[: _DIGEST.start])
@@ -340,12 +353,14 @@ def _parse(content: bytes, size: int) -> _ModelBytes:
     if computed_digest.digest() != digest:
         raise _damaged_error("its checksum is wrong")
 
-    ends_with_pop = content[payload_start - 1 : payload_start] == _POP
-    if not version or not ends_with_pop or payload_start % PAYLOAD_ALIGNMENT_BYTES:
+    index_end = payload_start - len(_POP)
+    has_pop = content[index_end:payload_start] == _POP
+    is_aligned = payload_start % PAYLOAD_ALIGNMENT_BYTES == 0
+    if version == 0 or not has_pop or not is_aligned:
         raise _damaged_error("its header is malformed")
-    index = _decode_index(content[_HEADER_BYTES : payload_start - 1], payload_length)
-    if not index.ledger_length and payload_end != size:
-        raise _damaged_error(f"it has {size} bytes, its header says {payload_end}")
+    index = _decode_index(content[_HEADER_BYTES:index_end], payload_length)
+    if index.ledger_length == 0 and payload_end != size:
+        raise wrong_size_error
     return _ModelBytes(content, payload_start, payload_end, index)
 
 
@@ -372,7 +387,7 @@ class _ArraySpan(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The byte after its last, from the start of the payload."""
+        """Position of the byte after the array, from the start of the payload."""
         return self.offset + self.length * np.dtype(self.dtype).itemsize
 
 
@@ -403,9 +418,8 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
     except ValueError as problem:
         raise ModelError(f"the index is not valid JSON ({str(problem)[:80]})") from None
     required_keys = {"settings", "arrays"}
-    if not isinstance(index, dict) or not required_keys <= index.keys() <= required_keys | {
-        "ledger"
-    }:
+    possible_keys = {*required_keys, "ledger"}
+    if not isinstance(index, dict) or not required_keys <= index.keys() <= possible_keys:
         raise ModelError("the index must have the two parts settings and arrays")
     settings = index["settings"]
     arrays = index["arrays"]
@@ -418,7 +432,8 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
     _check_depth(settings)
     spans = {name: _decode_span(name, entry) for name, entry in arrays.items()}
     _check_layout(spans, payload_length, len(text))
-    return _Index(settings, spans, ledger_length=ledger[0], ledger_digest=str(ledger[1]))
+    ledger_length, ledger_digest = ledger
+    return _Index(settings, spans, ledger_length, str(ledger_digest))
 
 
 def _decode_span(name: str, entry: object) -> _ArraySpan:
@@ -429,35 +444,33 @@ def _decode_span(name: str, entry: object) -> _ArraySpan:
     offset = entry["offset"]
     if dtype not in ARRAY_DTYPES:
         raise ModelError(f"array {name[:40]!r} has a type that models do not use")
-    is_nonempty_shape = (
-        isinstance(shape, list) and len(shape) == 1 and _is_count(shape[0]) and shape[0] > 0
-    )
-    if not is_nonempty_shape or not _is_count(offset):
+    length = shape[0] if isinstance(shape, list) and len(shape) == 1 else 0
+    if not _is_count(length) or length == 0 or not _is_count(offset):
         raise ModelError(f"array {name[:40]!r} has an impossible shape or offset")
-    return _ArraySpan(dtype, shape[0], offset)
+    return _ArraySpan(dtype, length, offset)
 
 
 def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**62
+    return type(value) is int and 0 <= value < COUNT_LIMIT
 
 
 def _check_layout(spans: Mapping[str, _ArraySpan], payload_length: int, index_length: int) -> None:
-    """Raise `ModelError` for arrays outside the payload, overlaps, and unexplained gaps.
+    """Raise `ModelError` for arrays outside the payload, for overlaps, and for large gaps.
 
-    A gap is explained by joblib's framing. The settings may be before the first array or after the
-    last, where joblib's stream stores them.
+    Between arrays are only joblib's own bytes. Before the first array and after the last may also
+    be the settings, which take at most twice the bytes of the index.
     """
     max_settings_bytes = MAX_FRAMING_BYTES + 2 * index_length
-    position = 0
+    end = 0  # of the last array so far
     max_gap = max_settings_bytes
     for name, span in sorted(spans.items(), key=lambda item: item[1].offset):
-        if not position <= span.offset <= position + max_gap or span.end > payload_length:
+        if not end <= span.offset <= end + max_gap or span.end > payload_length:
             raise ModelError(
                 f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
             )
-        position = span.end
+        end = span.end
         max_gap = MAX_FRAMING_BYTES
-    if payload_length > position + max_settings_bytes:
+    if payload_length > end + max_settings_bytes:
         raise ModelError("some bytes belong to no array")
 
 
@@ -465,8 +478,10 @@ def _check_depth(value: object, depth: int = 0) -> None:
     """Raise `ModelError` if a value of the settings is nested too deeply."""
     if depth > MAX_SETTINGS_DEPTH:
         raise ModelError("the settings are nested too deeply")
-    if isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
             _check_depth(item, depth + 1)
 
 
