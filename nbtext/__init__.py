@@ -56,7 +56,7 @@ _MODULE_OF_NAME = {
     "__version__": "version",
     "read_corpus": "corpus.reading",
 }
-"""Submodule of each public name that is not an exception."""
+"""Submodule of each public name. The exceptions, which are not here, are in `nbtext.errors`."""
 
 
 def __getattr__(name: str) -> object:

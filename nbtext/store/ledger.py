@@ -73,21 +73,28 @@ class Ledger:
         names = tuple(sorted(new_labels.union(self.labels)))
         index_of_label: dict[str | None, int] = {label: index for index, label in enumerate(names)}
         index_of_label[None] = ABSENT_LABEL
-        label_indices = np.array([index_of_label[label] for label in labels], np.int64)
-        return self.with_label_order(names).with_label_indices(fingerprints, label_indices)
+        new_indices = np.array([index_of_label[label] for label in labels], np.int64)
+
+        old_indices = self.with_label_order(names).label_indices
+        is_unchanged = ~np.isin(self.fingerprints, fingerprints)
+        is_present = new_indices != ABSENT_LABEL
+        merged = np.concatenate((self.fingerprints[is_unchanged], fingerprints[is_present]))
+        merged_indices = np.concatenate((old_indices[is_unchanged], new_indices[is_present]))
+        order = np.argsort(merged)
+        return Ledger(merged[order], merged_indices[order], names)
+
+    def _list_labels(self, names: Names) -> list[str]:
+        """Return the name of each document's label, if ``names`` are the names of `labels`."""
+        return [names[index] for index in self.label_indices.tolist()]
 
     def join(self, later: Ledger) -> Ledger:
         """Return the documents of two ledgers, with the label in ``later`` if they are in both."""
-        names = tuple(sorted({*self.labels, *later.labels}))
-        later_indices = later.with_label_order(names).label_indices
-        return self.with_label_order(names).with_label_indices(later.fingerprints, later_indices)
+        return self.with_labels(later.fingerprints, later._list_labels(later.labels))
 
     def relabel(self, rename: Callable[[str], str]) -> Ledger:
         """Return the ledger with each label replaced by the result of ``rename``."""
-        labels = list(map(rename, self.labels))
-        return self.with_labels(
-            self.fingerprints, [labels[index] for index in self.label_indices.tolist()]
-        )
+        names = list(map(rename, self.labels))
+        return self.with_labels(self.fingerprints, self._list_labels(names))
 
     def with_label_order(self, labels: Names) -> Ledger:
         """Return the same documents, with ``labels`` as the list that label indices refer to.
@@ -99,20 +106,6 @@ class Ledger:
             [index_of_label.get(label, ABSENT_LABEL) for label in self.labels], np.int64
         )
         return Ledger(self.fingerprints, new_indices[self.label_indices], tuple(labels))
-
-    def with_label_indices(self, fingerprints: Fingerprints, label_indices: Ints) -> Ledger:
-        """Return the ledger with new label indices for some documents, both shape (n_changed,).
-
-        Documents with `ABSENT_LABEL` are removed.
-        """
-        is_unchanged = ~np.isin(self.fingerprints, fingerprints)
-        is_present = label_indices != ABSENT_LABEL
-        merged = np.concatenate((self.fingerprints[is_unchanged], fingerprints[is_present]))
-        merged_indices = np.concatenate(
-            (self.label_indices[is_unchanged], label_indices[is_present])
-        )
-        order = np.argsort(merged)
-        return Ledger(merged[order], merged_indices[order], self.labels)
 
     def to_bytes(self) -> bytes:
         """Return the section of the model file, with only the labels in use."""
