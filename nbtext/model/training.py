@@ -108,8 +108,13 @@ def resolve_smoothing_terms(analysis: Analysis) -> Settings:
 
 def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> TermSmoothing:
     """Return pseudo-counts by term instead of by word, except for ``column=value``."""
-    prefixes = _list_category_prefixes(analysis.settings.reading)
-    words = [word for word in numbers if word != DEFAULT_TERM and not word.startswith(prefixes)]
+    columns = Attributes.from_settings(analysis.settings.reading).categorical
+    words = []
+    for word in numbers:
+        name, equals, _ = word.partition("=")
+        is_category_value = equals and name in columns
+        if word != DEFAULT_TERM and not is_category_value:
+            words.append(word)
     term_values: dict[Term, float] = {}
     first_words: dict[Term, str] = {}
     for word, term in zip(words, resolve_terms(words, analysis, "--smoothing"), strict=True):
@@ -121,11 +126,6 @@ def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> Term
             )
         first_words.setdefault(term, word)
     return TermSmoothing(numbers[DEFAULT_TERM], term_values, numbers)
-
-
-def _list_category_prefixes(reading: Reading) -> tuple[str, ...]:
-    """Return the start ``column=`` of the values of each categorical attribute."""
-    return tuple(f"{name}=" for name in Attributes.from_settings(reading).categorical)
 
 
 def resolve_terms(words: list[str], analysis: Analysis, option: str) -> list[Term]:
@@ -193,7 +193,7 @@ def resolve_seed_terms(seeds: SeedTerms, analysis: Analysis) -> list[SeedTerm]:
     words = dict.fromkeys(seed.term[0] for seed in seeds)
     reading = analysis.settings.reading
     require_words_or_categories(words, reading, "--seeds")
-    prefixes = _list_category_prefixes(reading)
+    prefixes = tuple(f"{name}=" for name in Attributes.from_settings(reading).categorical)
     # A prefix alone has no value, so it is a word.
     text_words = [word for word in words if not word.startswith(prefixes) or word in prefixes]
     if text_words and reading.text_column == NO_TEXT:
