@@ -102,7 +102,7 @@ def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> Non
         "for _ in range(1900):\n    os.mkdir('d'); os.chdir('d')\n"
         "open('leaf', 'w').close()\n"
         "os.chdir('/'); import sys; os.chdir(sys.argv[1])\n"
-        "print([(path[-7:], problem) for path, problem in walk_files('d')])\n"
+        "print([(path[-7:], problem) for path, _, problem in walk_files('d')])\n"
     )
     done = python(code, tmp_path)
     run(["rm", "-rf", tmp_path / "d"])

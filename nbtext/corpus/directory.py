@@ -1,6 +1,7 @@
-"""Format ``dir``, a directory whose files are documents; list and read such files without blocking.
+"""Read format ``dir``, a directory whose files are documents.
 
-Opening a pipe or device could block forever, so they are detected first.
+The readers of other formats use this file too, to list the files below a folder. Opening a pipe or
+device could block forever, so such files are detected first.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import decode_name
 from nbtext.corpus.document import (
@@ -42,25 +43,28 @@ if TYPE_CHECKING:
 
     from nbtext.prediction.labels import Label
 
-    ListedFile = tuple[str, Label | None, DocumentError | None]
-    """A file that is one document and was not read yet.
 
-    Its path, its class (None if labels are not needed or not yet known), and why it cannot be read
-    (None if it is a regular file).
-    """
-
-
-_MAX_SIZE_LINE_BYTES = 1 << 5
+_MAX_SIZE_LINE_BYTES = 32
 """Maximum length of the line with the message size in a file of Apple Mail."""
 
 _READ_BYTES = 1 << 20
 
 
-def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
-    """Yield the files of class directories, labelled with the directory's name.
+class ListedFile(NamedTuple):
+    """A file that is one document and was not read yet."""
 
-    If labels are not needed or come from elsewhere, yield the path if it is a file, or all files
-    below it. Raise `UsageError` if a labelled corpus has no class directories.
+    path: str
+    label: Label | None = None
+    """The class of the file; None if labels are not needed or not yet known."""
+    problem: DocumentError | None = None
+    """Why the file cannot be read; None if it is a regular file."""
+
+
+def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
+    """Yield the files of class directories; the name of the directory is the label.
+
+    If labels are not needed, or come from a header or from file names, yield the path if it is a
+    file, or all files below it. Raise `UsageError` if a labelled corpus has no class directories.
     """
     if not options.labelled or options.reading.label_source:
         yield from list_unlabelled_files(path)
@@ -73,8 +77,7 @@ def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
         message = f"cannot read the directory: {describe_os_error(problem)}"
         raise PathError(message, where=path) from None
     folders = [entry for entry, is_folder in entries if is_folder]
-    unlabelled = {entry for entry, is_folder in entries if not is_folder}
-    options.notices.unlabelled.extend(sorted(unlabelled))
+    options.notices.unlabelled += sorted(entry for entry, is_folder in entries if not is_folder)
     if not folders:
         raise UsageError(
             f"{path} has no sub-directories",
@@ -115,46 +118,53 @@ def _explain_missing_directory(path: str) -> UsageError:
 
 
 def merge_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
-    """Yield the files of class folders, each once, with the set of its labels.
+    """Yield the files of class folders; a file of several classes once, with the set of its labels.
 
-    A file is in several folders if some of its names are links.
+    A file is in several class folders if some of its names are links.
     """
     # The status of each file would take five times as long as its inode in the listing.
     inodes = [inode for _, inode, _ in scan_files(folders, labelled=False)]
-    if None not in inodes and len(set(inodes)) == len(inodes):
+    may_have_links = None in inodes or len(set(inodes)) < len(inodes)
+    if not may_have_links:
         yield from files
         return
-    identified_files = [(file, file[0] if file[2] else _identify_file(file[0])) for file in files]
-    labels_by_file: dict[object, set[str]] = {}
-    for (_, label, _), identity in identified_files:
-        labels_by_file.setdefault(identity, set()).update(list_labels(label or ""))
+    identified_files = [(file, _identify_file(file)) for file in files]
+    labels_by_identity: dict[object, set[str]] = {}
     for file, identity in identified_files:
-        labels = labels_by_file[identity]
-        if len(labels) > 1:
-            yield file[0], make_label_set(labels), None
-            labels_by_file[identity] = set()  # do not yield it under its other names
-        elif labels:
+        labels = labels_by_identity.setdefault(identity, set())
+        labels.update(list_labels(file.label or ""))
+    yielded_sets = set()
+    for file, identity in identified_files:
+        labels = labels_by_identity[identity]
+        if len(labels) == 1:
             yield file
+        elif identity not in yielded_sets:
+            yielded_sets.add(identity)
+            yield ListedFile(file.path, make_label_set(labels))
 
 
-def _identify_file(path: str) -> object:
-    """Return a key that is equal for all names of a file; its path if it has no status."""
+def _identify_file(file: ListedFile) -> object:
+    """Return a key that is equal for all names of a file; its path if it cannot be read."""
+    if file.problem is not None:
+        return file.path
     try:
-        status = os.stat(path)
+        status = os.stat(file.path)
     except (OSError, ValueError):
-        return path
-    return status.st_ino << 64 | status.st_dev
+        return file.path
+    return status.st_ino, status.st_dev
 
 
 def list_labelled_files(
     folders: Iterable[str], label: str, notices: Notices, warning: str
 ) -> Iterator[ListedFile]:
-    """Yield the files below folders, all of one class. Add the warning to notices if none exist."""
+    """Yield the files below folders, all of one class.
+
+    Add the warning to the notices if there are no files.
+    """
     is_empty = True
-    for folder in folders:
-        for file, problem in walk_files(folder):
-            is_empty = False
-            yield file, label, problem
+    for file in chain.from_iterable(map(walk_files, folders)):
+        is_empty = False
+        yield file._replace(label=label)
     if is_empty:
         notices.warnings.append(Finding("classes", WARNING, warning, "add some, or leave it out"))
 
@@ -162,52 +172,50 @@ def list_labelled_files(
 def list_unlabelled_files(path: str) -> Iterator[ListedFile]:
     """Yield every file below a directory, or the path itself if it is not a directory."""
     if path != "-" and os.path.isdir(path):
-        for file, problem in walk_files(path, follow_links=True):
-            yield file, None, problem
+        yield from walk_files(path, follow_links=True)
     else:
-        yield path, None, None
+        yield ListedFile(path)
 
 
-def walk_files(
-    folder: str, *, follow_links: bool = False
-) -> Iterator[tuple[str, DocumentError | None]]:
-    """Yield the paths of all files at any depth, in byte order, without hidden ones.
+def walk_files(folder: str, *, follow_links: bool = False) -> Iterator[ListedFile]:
+    """Yield all files at any depth, unlabelled, in byte order, without hidden ones.
 
-    Special files are yielded with a problem. So are symbolic links to directories, which may form
-    a cycle; ``follow_links`` follows only those that are directly in the folder, where classes may
-    be links.
+    Special files and unreadable directories are yielded with a problem. So are symbolic links to
+    directories, which may form a cycle. ``follow_links`` follows links that are directly in the
+    folder, where class directories may be links.
     """
     # No recursion: directories may be nested more deeply than Python's calls.
     pending: list[tuple[str, bool | None]] = [(folder, True)]
-    followed = {folder}
+    followed_folders = {folder}
     while pending:
         path, is_folder = pending.pop()
         if is_folder is None and _is_special_file(path):
-            yield path, DocumentError("not a regular file")
+            yield ListedFile(path, problem=DocumentError("not a regular file"))
         elif not is_folder:
-            yield path, None
-        elif path not in followed and os.path.islink(path):
+            yield ListedFile(path)
+        elif path not in followed_folders and os.path.islink(path):
             problem = DocumentError(
                 "a symbolic link to a directory, not followed", hint="give it as a path of its own"
             )
-            yield path, problem
+            yield ListedFile(path, problem=problem)
         else:
             try:
                 entries = list_visible_paths(path)
             except OSError as error:
                 message = f"cannot read the directory: {describe_os_error(error)}"
-                yield path, DocumentError(message)
+                yield ListedFile(path, problem=DocumentError(message))
                 continue
             pending.extend(reversed(entries))
             if follow_links and path == folder:
-                followed.update(entry for entry, is_folder in entries if is_folder)
+                followed_folders.update(entry for entry, is_folder in entries if is_folder)
 
 
 def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None, str]]:
-    """Yield the name, inode and path of each file in and below some paths, in no fixed order.
+    """Yield the name, inode and path of each visible file in and below paths, in no fixed order.
 
-    The inode is None for links and for paths that are files. If ``labelled``, skip files that are
-    directly in one of the paths, because only class folders contain documents.
+    The inode is None for symbolic links. A path that is a file is yielded as its own name, also
+    with None. If ``labelled``, skip files that are directly in one of the paths, because only class
+    folders contain documents.
     """
     pending = [(path, True) for path in paths]
     while pending:
@@ -220,7 +228,8 @@ def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, i
                     if entry.is_dir(follow_symlinks=is_top):
                         pending.append((entry.path, False))
                     elif not (labelled and is_top):
-                        yield entry.name, None if entry.is_symlink() else entry.inode(), entry.path
+                        inode = None if entry.is_symlink() else entry.inode()
+                        yield entry.name, inode, entry.path
         except OSError:  # usually because the path is a file
             yield path, None, path
 
@@ -228,27 +237,27 @@ def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, i
 def list_visible_paths(folder: str) -> list[tuple[str, bool | None]]:
     """Return the paths in a folder except hidden ones, in the byte order of their names.
 
-    Each with True for a directory, False for a regular file, and None for a special file.
+    The second value of a pair is True for a directory, False for a regular file, and None for any
+    other entry: a special file or a broken link.
     """
     with os.scandir(folder) as entries:
-        visible = {entry.name: entry for entry in entries if not entry.name.startswith(".")}
-    return [
-        (visible[name].path, _is_directory(visible[name]))
-        for name in sorted(visible, key=os.fsencode)
-    ]
+        visible = [entry for entry in entries if not entry.name.startswith(".")]
+    visible.sort(key=lambda entry: os.fsencode(entry.name))
+    return [(entry.path, _is_directory(entry)) for entry in visible]
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool | None:
+    """Return True for a directory, False for a regular file, and None for any other entry."""
     try:
         if entry.is_dir():
             return True
         return False if entry.is_file() else None
-    except OSError:  # a cycle of links
+    except OSError:  # A cycle of links is listed like a file; reading it reports the cycle.
         return False
 
 
 def _is_special_file(path: str) -> bool:
-    """Return whether a path is neither a file nor unreadable."""
+    """Return whether a path exists and is not a regular file."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -258,7 +267,7 @@ def _is_special_file(path: str) -> bool:
 def read_listed_file(file: ListedFile, options: ReaderOptions) -> Document:
     """Return the document in a listed file, or in standard input for ``-``.
 
-    It is unpacked if it is compressed. If it cannot be read, the document has the problem.
+    A compressed file is unpacked. If the file cannot be read, the document has the problem.
     """
     path, label, problem = file
     if problem is None:
@@ -280,12 +289,13 @@ def _extract_apple_message(path: str, content: bytes) -> bytes:
 
     A line with the size precedes the message, and a property list follows it.
     """
+    if not strip_compression_suffix(path).lower().endswith(".emlx"):
+        return content
     size, line_end, _ = content[:_MAX_SIZE_LINE_BYTES].partition(b"\n")
-    is_emlx = strip_compression_suffix(path).lower().endswith(".emlx")
-    if line_end and size.strip().isdigit() and is_emlx:
-        start = len(size) + 1
-        return content[start : start + int(size)]
-    return content
+    if not line_end or not size.strip().isdigit():
+        return content
+    start = len(size) + len(line_end)
+    return content[start : start + int(size)]
 
 
 def _read_stream(path: str, limit: int) -> bytes:
@@ -301,9 +311,11 @@ def _read_stream(path: str, limit: int) -> bytes:
 def _read_file(path: str, limit: int) -> bytes:
     """Return the content of a file, or of a pipe until its writer closes it.
 
-    At most one byte beyond the limit is read. Raise `DocumentError` if the file is larger.
+    From a pipe, at most one byte beyond the limit is read. Raise `DocumentError` if a file has more
+    bytes than the limit.
     """
     try:
+        # Without O_NONBLOCK, opening a pipe would wait for its writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
             status = os.fstat(descriptor)
@@ -327,7 +339,10 @@ def _read_file(path: str, limit: int) -> bytes:
 
 
 def _wait_for_writer(descriptor: int) -> None:
-    """Wait until a pipe has a writer, then make reads block. Until then it seems to be empty."""
+    """Wait until a pipe has a writer, then make reads block.
+
+    A pipe without a writer seems to be empty.
+    """
     import select
 
     poll = select.poll()

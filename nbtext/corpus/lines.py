@@ -136,7 +136,7 @@ def _list_files(folder: str) -> list[str]:
     """Return the regular files in a folder, with its class if it is a `LabelledFolder`."""
     from nbtext.corpus.directory import walk_files
 
-    files = [file for file, problem in walk_files(folder) if problem is None]
+    files = [file for file, _, problem in walk_files(folder) if problem is None]
     if isinstance(folder, LabelledFolder):
         return [LabelledFolder(file, folder.label) for file in files]
     return files

@@ -1,6 +1,6 @@
-"""Formats of mail: ``mbox``, many messages in one file, and ``maildir``, a folder of messages.
+"""Read the formats of mail: ``mbox``, many messages in one file, and ``maildir``, one file each.
 
-The class is the name of the file or folder.
+The class of a message is the name of its file (mbox) or folder (maildir).
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -40,8 +39,9 @@ if TYPE_CHECKING:
 
 ENVELOPE_PREFIX = FORMATS["mbox"].first_bytes
 
-MAILDIR_FOLDERS = ("cur", "new", "tmp")
-"""The folders of a Maildir; messages in the last one are still being delivered."""
+_DELIVERED_FOLDERS = ("cur", "new")
+_MAILDIR_FOLDERS = (*_DELIVERED_FOLDERS, "tmp")
+"""The folders of a Maildir; messages in tmp are still being delivered."""
 
 MESSAGE_START = re.compile(
     rb"\nFrom (?=[ \t]*\r?\n|\S*@\S*[ \t]*\r?\n"  # an address
@@ -79,11 +79,11 @@ _ESCAPED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 def get_path_class(path: str, options: ReaderOptions, *suffixes: str) -> str | None:
-    """Return the class of all documents of a path, usually its name without suffixes.
+    """Return the class of all documents of a path: usually the name of the path.
 
-    Removed are suffixes of compressed files and the given ones of the format. None if labels are
-    not needed, or each document has its own. Raise `UsageError` for standard input, which has no
-    name.
+    The suffix of a compressed file, and the ``suffixes`` of the format, are removed. None if labels
+    are not needed, or each document has its own. Raise `UsageError` for standard input, which has
+    no name.
     """
     if options.labelled and isinstance(path, LabelledFolder):
         return path.label
@@ -91,30 +91,34 @@ def get_path_class(path: str, options: ReaderOptions, *suffixes: str) -> str | N
         return None
     if path == "-":
         raise UsageError("standard input has no name that could be the class", hint="give a file")
-    return _to_class_name(os.path.basename(os.path.realpath(path)).lstrip("."), suffixes)
+    name = os.path.basename(os.path.realpath(path))
+    return _to_class_name(name.lstrip("."), suffixes)
 
 
 def _to_class_name(name: str, suffixes: Iterable[str] = ()) -> str:
-    """Return the class for a file or folder name: without suffixes, IMAP characters decoded."""
+    """Return the class for a file or folder name: without suffixes, and decoded from IMAP."""
     name = strip_compression_suffix(name)
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
-    with suppress(UnicodeError, DocumentError):  # the name contains an ordinary ampersand
+    try:
         return decode_name(_SHIFTED_CHARS.sub(_decode_shifted, name).encode())
-    return decode_name(os.fsencode(name))
+    except (UnicodeError, DocumentError):  # the ampersand is an ordinary one
+        return decode_name(os.fsencode(name))
 
 
 def _decode_shifted(match: re.Match[str]) -> str:
     """Return the characters that a match of `_SHIFTED_CHARS` encodes."""
-    if not match[1]:
+    base64 = match[1]
+    if not base64:
         return "&"
-    return f"+{match[1].replace(',', '/')}-".encode().decode("utf-7")
+    utf7 = f"+{base64.replace(',', '/')}-"
+    return utf7.encode().decode("utf-7")
 
 
 def _is_maildir(path: str) -> bool:
     """Return whether a path is a directory with the three folders of a Maildir."""
-    return all(os.path.isdir(os.path.join(path, folder)) for folder in MAILDIR_FOLDERS)
+    return all(os.path.isdir(os.path.join(path, folder)) for folder in _MAILDIR_FOLDERS)
 
 
 def _list_folders(path: str) -> list[str]:
@@ -127,7 +131,7 @@ def _list_folders(path: str) -> list[str]:
 
 
 def _list_maildirs(path: str) -> list[str]:
-    """Return the Maildirs in a folder; none if it contains any other visible folder."""
+    """Return the Maildirs in a folder; none if one of its visible folders is not a Maildir."""
     folders = [
         folder for folder in _list_folders(path) if not os.path.basename(folder).startswith(".")
     ]
@@ -137,7 +141,8 @@ def _list_maildirs(path: str) -> list[str]:
 def _list_account_maildirs(path: str) -> list[str]:
     """Return the Maildirs of an account that have messages, with their classes.
 
-    The path itself is INBOX, and its folder ``.A.B`` is ``A.B``. Empty without such folders.
+    The account is a Maildir of class INBOX. It contains other Maildirs: a folder ``.A.B`` has the
+    class ``A.B``. Return an empty list if it contains none.
     """
     folders = [
         LabelledFolder(folder, _to_class_name(os.path.basename(folder).lstrip(".")))
@@ -156,13 +161,13 @@ def _list_account_maildirs(path: str) -> list[str]:
 
 def _list_message_folders(maildir: str) -> list[str]:
     """Return the folders of a Maildir with delivered messages."""
-    return [os.path.join(maildir, folder) for folder in MAILDIR_FOLDERS[:2]]
+    return [os.path.join(maildir, folder) for folder in _DELIVERED_FOLDERS]
 
 
 def _find_maildirs(path: str, options: ReaderOptions) -> list[str]:
     """Return the Maildirs to read in place of a path; none if the path itself is to be read.
 
-    They are the Maildirs in a folder, or those of an account that is the complete corpus.
+    They are the Maildirs in a folder, or the Maildirs of an account that is the complete corpus.
     """
     if not _is_maildir(path):
         return _list_maildirs(path)
@@ -182,10 +187,10 @@ def is_mbox(start: bytes) -> bool:
 
 
 def contains_only_mboxes(folder: str) -> bool:
-    """Return whether all files in and below a folder are mboxes, apart from index files.
+    """Return whether a folder contains mboxes and, at any depth, no other files but index files.
 
-    A file is an mbox if its suffix says so, if it has an index, or by `is_mbox`. Empty files do
-    not count.
+    A file is an mbox if its suffix says so, if it has an index, or by `is_mbox`. Other files that
+    are empty are ignored.
     """
     has_mbox = False
     for name, _, file in scan_files([folder], labelled=False):
@@ -193,26 +198,27 @@ def contains_only_mboxes(folder: str) -> bool:
             continue
         if not os.path.isfile(file):  # reading a pipe would block
             return False
-        start = peek_start(file)
         has_suffix = strip_compression_suffix(name).lower().endswith(_MBOX_SUFFIXES)
-        is_declared = has_suffix or os.path.exists(f"{file}.msf")
-        if start and not (is_declared or is_mbox(start)):
-            return False
-        has_mbox = has_mbox or is_declared or bool(start)
+        has_index = os.path.exists(f"{file}.msf")
+        if has_suffix or has_index:
+            has_mbox = True
+        elif start := peek_start(file):
+            if not is_mbox(start):
+                return False
+            has_mbox = True
     return has_mbox
 
 
 def list_mboxes(path: str, options: ReaderOptions) -> Iterator[str]:
     """Yield the path if it is a file, else the mboxes in and below it.
 
-    An mbox in a folder is a `LabelledFolder` unless its documents have their own labels. The class
-    is the name of the class folder, else of the file. A folder ``Archive.sbd`` contains the
-    folders of ``Archive``: one of its classes is ``Archive/2020``.
+    An mbox in a folder is a `LabelledFolder` unless its documents have their own labels; see
+    `_get_mbox_class`. Raise `PathError` for a file that cannot be read.
     """
     if path == "-" or not os.path.isdir(path):
         yield path
         return
-    for file, problem in walk_files(path, follow_links=True):
+    for file, _, problem in walk_files(path, follow_links=True):
         if problem is not None:
             raise PathError(problem.message, where=file, hint=problem.hint)
         if _INDEX_FILE.fullmatch(os.path.basename(file)):
@@ -226,13 +232,18 @@ def list_mboxes(path: str, options: ReaderOptions) -> Iterator[str]:
 
 
 def _get_mbox_class(file: str, folder: str) -> str:
-    """Return the class of an mbox in a folder; see `list_mboxes`."""
+    """Return the class of an mbox in a folder.
+
+    It is the name of the first folder on the way to the file, else of the file. But a folder
+    ``Archive.sbd`` contains the subfolders of ``Archive``: a class in it is ``Archive/2020``. A
+    file that is only called ``mbox`` has the name of the folder.
+    """
     name = os.path.relpath(file, folder)
-    if file == os.path.join(folder, "mbox"):
+    if name == "mbox":
         name = os.path.basename(os.path.realpath(folder))
     first_folder, separator, _ = name.partition(os.sep)
     if separator and not first_folder.endswith(".sbd"):
-        return _to_class_name(first_folder, _MBOX_SUFFIXES)
+        name = first_folder
     return _to_class_name(name.replace(".sbd/", "/"), _MBOX_SUFFIXES)
 
 
@@ -240,55 +251,56 @@ def list_maildir_files(path: str, options: ReaderOptions) -> Iterator[ListedFile
     """Yield the message files of a Maildir, or of each Maildir in a folder.
 
     An account that is the complete corpus has one class per folder with messages. Any other path is
-    a message or a directory of messages. Raise `PathError` if it needs a class and has none.
+    a message or a directory of messages. Raise `PathError` if such a path needs a class, unless it
+    is a `LabelledFolder`.
     """
     is_labelled_folder = isinstance(path, LabelledFolder)
     if not is_labelled_folder and (maildirs := _find_maildirs(path, options)):
         files = (list_maildir_files(maildir, options) for maildir in maildirs)
         yield from merge_labels(chain.from_iterable(files), maildirs)
         return
-    folders = _list_message_folders(path) if _is_maildir(path) else None
-    if (label := get_path_class(path, options)) is not None:
-        if folders is None and not (stat.S_ISDIR(stat_path(path).st_mode) and is_labelled_folder):
-            raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
+    is_maildir = _is_maildir(path)
+    folders = _list_message_folders(path) if is_maildir else [path]
+    label = get_path_class(path, options)
+    if label is not None:
+        if not is_maildir:
+            is_folder = stat.S_ISDIR(stat_path(path).st_mode)
+            if not (is_folder and is_labelled_folder):
+                raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
         warning = f"{path}: no messages in this Maildir"
-        yield from list_labelled_files(folders or [path], label, options.notices, warning)
-    elif folders is None:
-        yield from list_unlabelled_files(path)
+        yield from list_labelled_files(folders, label, options.notices, warning)
+    elif is_maildir:
+        yield from chain.from_iterable(map(walk_files, folders))
     else:
-        for folder in folders:
-            for file, problem in walk_files(folder):
-                yield file, None, problem
+        yield from list_unlabelled_files(path)
 
 
 def read_message(file: ListedFile, options: ReaderOptions) -> Document:
     """Return the message in a listed file of a Maildir.
 
-    If the file was renamed meanwhile, because somebody read or flagged the message, find it by the
-    constant part of its name.
+    A mail program renames the file when somebody reads or flags the message. If that happened after
+    listing, find the file in cur by the constant part of its name, before the colon.
     """
     document = read_listed_file(file, options)
-    path, label, _ = file
-    if document.problem is None or os.path.lexists(path):
+    if document.problem is None or os.path.lexists(file.path):
         return document
-    maildir = os.path.dirname(os.path.dirname(path))
+    folder, name = os.path.split(file.path)
+    maildir = os.path.dirname(folder)
     if not _is_maildir(maildir):
         return document
-    unique_name = os.path.basename(path).partition(":")[0]
+    constant_name = name.partition(":")[0]
     with os.scandir(os.path.join(maildir, "cur")) as entries:
-        renamed = next(
-            (entry.path for entry in entries if entry.name.partition(":")[0] == unique_name), None
-        )
-    if renamed is None:
-        return document
-    return read_listed_file((renamed, label, None), options)
+        for entry in entries:
+            if entry.name.partition(":")[0] == constant_name:
+                return read_listed_file(file._replace(path=entry.path, problem=None), options)
+    return document
 
 
 def read_mbox(path: str, options: ReaderOptions) -> Iterator[Document]:
-    """Yield the messages of an mbox, or of those in a folder, named ``path:number`` from 1.
+    """Yield the messages of an mbox, or of the mboxes in a folder, named ``path:number`` from 1.
 
-    A file that does not start like an mbox is one message, or, if labels are needed, raises
-    `PathError`.
+    A file that does not start like an mbox is one message. If labels are needed, raise `PathError`
+    for such a file, unless it is empty.
     """
     return chain.from_iterable(
         _read_mbox_file(file, options) for file in list_mboxes(path, options)
@@ -299,11 +311,8 @@ def _read_mbox_file(path: str, options: ReaderOptions) -> Iterator[Document]:
     label = get_path_class(path, options, *_MBOX_SUFFIXES)
     limit = options.max_document_bytes
     with open_stream(path, options) as stream:
-        if (
-            options.labelled
-            and not stream.peek(len(ENVELOPE_PREFIX)).startswith(ENVELOPE_PREFIX)
-            and stream.peek(1)
-        ):
+        start = stream.peek(len(ENVELOPE_PREFIX))
+        if options.labelled and start and not start.startswith(ENVELOPE_PREFIX):
             raise PathError(
                 'not an mbox: it does not begin with "From "',
                 where=path,
@@ -317,15 +326,18 @@ def _read_mbox_file(path: str, options: ReaderOptions) -> Iterator[Document]:
 
 def _split_messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:
     """Yield the messages of an mbox; None for a message of more than ``limit`` bytes."""
-    content = bytearray()
-    is_too_large = False
+    content = bytearray()  # from the start of a message
+    is_too_large = False  # whether the start of this message was dropped
     while chunk := stream.read1(BUFFER_BYTES):
+        # A message start may be split between the previous chunk and this one.
         search_start = max(len(content) - _MAX_MESSAGE_START_BYTES, 0)
-        content += chunk if content else chunk.lstrip(b"\r\n")
+        if not content:
+            chunk = chunk.lstrip(b"\r\n")
+        content += chunk
         start = 0
-        ends = [match.start() + 1 for match in MESSAGE_START.finditer(content, search_start)]
-        for end in ends:
-            yield None if is_too_large else _clean_message(bytes(content[start:end]), limit)
+        for match in MESSAGE_START.finditer(content, search_start):
+            end = match.start() + 1  # after the line end
+            yield None if is_too_large else _clean_message(content[start:end], limit)
             start = end
             is_too_large = False
         del content[:start]
@@ -333,20 +345,22 @@ def _split_messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None
             del content[:-_MAX_MESSAGE_START_BYTES]
             is_too_large = True
     if content:
-        yield None if is_too_large else _clean_message(bytes(content), limit)
+        yield None if is_too_large else _clean_message(content, limit)
 
 
-def _clean_message(content: bytes, limit: int) -> bytes | None:
-    """Return a message without its envelope, without an empty line after it, and unescaped.
+def _clean_message(content: bytearray, limit: int) -> bytes | None:
+    """Return a message without its envelope, without an empty last line, and unescaped.
 
-    None if it is larger than the limit.
+    None if the message is larger than the limit. Unescaped: lines ``>From`` become ``From``.
     """
-    message = content.partition(b"\n")[2] if content.startswith(ENVELOPE_PREFIX) else content
+    message = bytes(content)
+    if message.startswith(ENVELOPE_PREFIX):
+        _, _, message = message.partition(b"\n")
     without_line_end = message.removesuffix(b"\n").removesuffix(b"\r")
-    if without_line_end.endswith(b"\n") or not without_line_end:
+    has_empty_last_line = without_line_end.endswith(b"\n") or not without_line_end
+    if has_empty_last_line:
         message = without_line_end
     if len(message) > limit:
         return None
-    if b"\n>From " in message or b"\n>>" in message:
-        return _ESCAPED_FROM.sub(rb"\1", message)
-    return message
+    may_have_escapes = b"\n>From " in message or b"\n>>" in message
+    return _ESCAPED_FROM.sub(rb"\1", message) if may_have_escapes else message

@@ -1,6 +1,7 @@
 """Split a corpus into shards that processes read in parallel: lists of files, or byte ranges.
 
-Ranges of a compressed file include their content, because only one process should unpack it.
+`nbtext.corpus.reading.read_shard` reads a shard. The byte range of a compressed file includes the
+unpacked bytes, because only one process should unpack the file.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from nbtext.ragged import split_into_blocks
 from nbtext.settings import FORMATS, Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from io import BufferedReader
 
     from nbtext.corpus.directory import ListedFile
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     _RecordFinder = Callable[[bytearray, int], "_CompleteRecords | None"]
     """Finds the complete records at the start of content.
 
-    Takes content that starts with a record, and its position in the file. Returns None if the
-    content is not of the format, or if the ends of its records are uncertain.
+    Takes content that starts with a record, and the position of this start in the file. Returns
+    None if the content is not of the format, or if the ends of its records are uncertain.
     """
 
 SHARD_BYTES = 1 << 22
@@ -53,17 +54,24 @@ SHARD_BYTES = 1 << 22
 SHARD_FILES = 1 << 10
 """Maximum number of files in a shard."""
 
-SCORING_SHARD_BYTES = SHARD_BYTES >> 2
-"""Size of shards that processes of this machine score.
+SCORING_SHARD_BYTES = SHARD_BYTES // 4
+"""Approximate size of a shard to be scored by processes of this machine.
 
-They are smaller, because scores take more memory than counts, and so that processes end together.
+It is smaller than a shard to be counted, because scores take more memory than counts, and so that
+processes end at about the same time.
 """
 
 MIN_FILE_COST_BYTES = 1 << 12
-"""Size that smaller files of a directory count for: opening a file takes as long as counting it."""
+"""Number of bytes that can be counted in the time of opening a file.
+
+A smaller file of a directory has the cost of a file of this size.
+"""
 
 MAX_RECORD_SEARCH_BYTES = 1 << 22
-"""Bytes in which to search for the end of a record; without one, the remainder is one range."""
+"""Number of bytes in which to search for the end of a record.
+
+If none is found, the remainder of the file is one range.
+"""
 
 JSON_ARRAY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
 """Start of a JSON array of objects, as opposed to one object per line."""
@@ -72,14 +80,14 @@ JSON_ARRAY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
 class Shard(NamedTuple):
     """A unit of reading that is small enough to send to another process or machine.
 
-    It is a whole path, a byte range of a file, or some files of a directory or Maildir. Files are
-    cut between records. Standard input, which can only be read from its start, is one shard.
+    A shard is a whole path, a byte range of a file, or some files of a directory or Maildir. Files
+    are cut between records. Standard input, which can only be read from its start, is one shard.
     """
 
     path: str
     byte_range: ByteRange = WHOLE_FILE
     files: tuple[ListedFile, ...] | None = None
-    """The files to read; None: all of the path, or the byte range."""
+    """The files to read; None: read the byte range of the path."""
 
     def with_absolute_paths(self) -> Shard:
         """Return the shard for a process that has another working directory on the same files."""
@@ -87,15 +95,15 @@ class Shard(NamedTuple):
         if isinstance(self.path, LabelledFolder):
             path = LabelledFolder(path, self.path.label)
         files = self.files
-        if files:
-            files = tuple((os.path.abspath(file), label, problem) for file, label, problem in files)
+        if files is not None:
+            files = tuple(file._replace(path=os.path.abspath(file.path)) for file in files)
         return Shard(path, self.byte_range, files)
 
 
 def load_reader(layout: Format) -> Callable[[str, ReaderOptions], Iterator[Any]]:
     """Import and return the reader of a format.
 
-    It maps a path to its documents, or, if each file is a document, to its files.
+    The reader yields the documents of a path, or, if each file is a document, the files to read.
     """
     module, _, function = layout.reader.partition(".")
     return getattr(import_module(f"nbtext.corpus.{module}"), function)
@@ -111,8 +119,8 @@ def split_corpus(
     """Yield shards of about ``size`` bytes that cover all paths, in order, without overlap.
 
     Listing files may add notices to ``options``. If a path cannot be listed, the last shard is that
-    path: reading it reports the reason. Compressed files are cut only if ``is_local``, that is, if
-    processes of this machine read the shards.
+    path: reading it reports the reason. Compressed files are cut only if ``is_local``: if processes
+    of this machine read the shards.
     """
     layout = FORMATS[options.reading.format]
     if options.reading.format == "mbox":
@@ -123,7 +131,9 @@ def split_corpus(
         if layout.has_file_per_document:
             try:
                 files = load_reader(layout)(path, options)
-                for block in split_into_blocks(files, _estimate_cost, SHARD_FILES, size):
+                for block in split_into_blocks(
+                    files, _estimate_cost, max_items=SHARD_FILES, max_bytes=size
+                ):
                     yield Shard(path, files=tuple(block))
             except NbtextError:
                 yield Shard(path)
@@ -136,9 +146,9 @@ def split_corpus(
 
 
 def _estimate_cost(file: ListedFile) -> int:
-    """Return the time to read and count a file, in bytes that take as long to count."""
+    """Return the time to read and count a file, in bytes that can be counted in this time."""
     try:
-        return max(os.stat(file[0]).st_size, MIN_FILE_COST_BYTES)
+        return max(os.stat(file.path).st_size, MIN_FILE_COST_BYTES)
     except (OSError, ValueError):
         return MIN_FILE_COST_BYTES
 
@@ -153,7 +163,6 @@ def split_file(
     records before each range, which takes about 2 % of the time of counting its terms.
     """
     find_records = _get_record_finder(options)
-    last_range = WHOLE_FILE
     try:
         status = os.stat(path)
         if find_records is not None and stat.S_ISREG(status.st_mode):
@@ -166,101 +175,100 @@ def split_file(
                     is_split = status.st_size > size and not is_wide
                 if is_split:
                     stream = unpack_stream(file, path, options.max_unpacked_bytes)
-                    packed = file if is_packed else None
-                    last_range = yield from _split_stream(stream, size, find_records, packed)
+                    splitter = _Splitter(stream, file if is_packed else None)
+                    yield from splitter.iter_ranges(size, find_records)
+                    return
     except (OSError, ValueError, PathError):
         pass  # reading it reports the reason
-    yield last_range
+    yield WHOLE_FILE
 
 
-def _split_stream(
-    stream: BufferedReader, size: int, find_records: _RecordFinder, packed: BufferedReader | None
-) -> Generator[ByteRange, None, ByteRange]:
-    """Yield the ranges of a stream except the last one, which is returned.
+class _Splitter:
+    """Cuts a stream between records into byte ranges, and counts lines and records."""
 
-    ``packed`` is the compressed file that the stream unpacks, if it is one.
-    """
-    buffer = _StreamBuffer(stream)
-    content = buffer.content
-    min_content = size
-    start = lines_before = records_before = packed_position = 0
-    while buffer.fill_beyond(min_content):
-        records = find_records(content, start)
-        if records is None:
-            break
-        end = records.end
-        if not end and min_content <= size + MAX_RECORD_SEARCH_BYTES:
-            min_content *= 2
-            continue
-        # At the start of the file, a header may follow empty lines.
-        is_blank_start = not start and not content[:end].removeprefix(BOM_UTF8).strip()
-        if not end or is_blank_start:
-            break
-        n_compressed_bytes = 0
-        if packed:
-            n_compressed_bytes = packed.tell() - packed_position
-            packed_position += n_compressed_bytes
-        yield ByteRange(
-            start,
-            start + end,
-            lines_before,
-            records_before,
-            bytes(content[:end]) if packed else None,
-            n_compressed_bytes,
-        )
-        start += end
-        lines_before += records.n_line_ends
-        records_before += records.n_records
-        min_content = size
-        del content[:end]
-    if not start:
-        return WHOLE_FILE
-    if packed and buffer.is_complete:
-        return ByteRange(
-            start,
-            None,
-            lines_before,
-            records_before,
-            bytes(content),
-            packed.tell() - packed_position,
-            buffer.failure,
-        )
-    return ByteRange(start, None, lines_before, records_before, reads_from_start=packed is not None)
-
-
-class _StreamBuffer:
-    """Content of a stream that was read but not consumed; consumers delete it from the front."""
-
-    def __init__(self, stream: BufferedReader) -> None:
+    def __init__(self, stream: BufferedReader, packed: BufferedReader | None) -> None:
+        """Start at the start of the stream, which may unpack a compressed file ``packed``."""
         self._stream = stream
-        self.content = bytearray()
-        self.is_complete = False
+        self._packed = packed
+        self._packed_position = 0
+        """Number of bytes of the compressed file that were read for the ranges so far."""
+        self._content = bytearray()
+        """The bytes that were read after the ranges so far."""
+        self._is_complete = False
         """Whether the content is the remainder of the stream."""
-        self.failure: PathError | None = None
+        self._failure: PathError | None = None
         """Why the stream ended early; None if it did not."""
+        self._start = 0
+        """Position after the ranges so far."""
+        self._lines_before = 0
+        self._records_before = 0
 
-    def fill_beyond(self, size: int) -> bool:
+    def iter_ranges(self, size: int, find_records: _RecordFinder) -> Iterator[ByteRange]:
+        """Yield ranges that cover the stream; the last one has all content without a safe cut."""
+        min_content = size
+        while self._fill_beyond(min_content):
+            records = find_records(self._content, self._start)
+            if records is None:
+                break
+            n_bytes = records.end
+            if not n_bytes and min_content <= size + MAX_RECORD_SEARCH_BYTES:
+                min_content *= 2
+                continue
+            # At the start of the file, a header may follow empty lines.
+            is_blank_start = (
+                not self._start and not self._content[:n_bytes].removeprefix(BOM_UTF8).strip()
+            )
+            if not n_bytes or is_blank_start:
+                break
+            yield self._create_range(n_bytes)
+            self._start += n_bytes
+            self._lines_before += records.n_line_ends
+            self._records_before += records.n_records
+            del self._content[:n_bytes]
+            min_content = size
+        if not self._start:
+            yield WHOLE_FILE
+        else:
+            yield self._create_range(None)._replace(failure=self._failure)
+
+    def _create_range(self, n_bytes: int | None) -> ByteRange:
+        """Return the range of ``n_bytes`` after the last cut; None: to the end of the file.
+
+        It includes its bytes if the file is compressed and they were read.
+        """
+        end = None if n_bytes is None else self._start + n_bytes
+        byte_range = ByteRange(self._start, end, self._lines_before, self._records_before)
+        if self._packed is None:
+            return byte_range
+        if end is None and not self._is_complete:
+            return byte_range._replace(reads_from_start=True)
+        n_compressed_bytes = self._packed.tell() - self._packed_position
+        self._packed_position += n_compressed_bytes
+        content = bytes(self._content[:n_bytes])
+        return byte_range._replace(content=content, n_compressed_bytes=n_compressed_bytes)
+
+    def _fill_beyond(self, size: int) -> bool:
         """Read until the content has more than ``size`` bytes. Return False if there are fewer."""
         min_content = max(size, COMPRESSION_PROBE_BYTES) + 1
         try:
-            while len(self.content) < min_content and not self.is_complete:
-                n_missing = min_content - len(self.content)
+            while len(self._content) < min_content and not self._is_complete:
+                n_missing = min_content - len(self._content)
                 chunk = self._stream.read1(min(n_missing, BUFFER_BYTES))
-                self.content += chunk
-                self.is_complete = not chunk
+                self._content += chunk
+                self._is_complete = not chunk
         except PathError as problem:
-            self.failure = problem
-            self.is_complete = True
+            self._failure = problem
+            self._is_complete = True
         except OSError:
             return False  # reading the remainder reports the reason
-        return len(self.content) > size
+        return len(self._content) > size
 
 
 class _CompleteRecords(NamedTuple):
-    """The complete records at the start of content, without the last one."""
+    """The complete records at the start of content, without the last record, which may be cut."""
 
     end: int
-    """Position after these records; 0 if there are none."""
+    """Size of these records in bytes; 0 if there are none."""
     n_line_ends: int
     n_records: int
 
@@ -283,17 +291,22 @@ def _get_record_finder(options: ReaderOptions) -> _RecordFinder | None:
 
 def _find_lines(content: bytearray, start: int, *, may_be_array: bool) -> _CompleteRecords | None:
     """Find complete lines; None for a JSON array."""
-    is_file_start = not start
+    is_file_start = start == 0
     if may_be_array and is_file_start and JSON_ARRAY_START.match(content[:COMPRESSION_PROBE_BYTES]):
         return None
-    end = content.rfind(b"\n", 0, -1) + 1
+    end = _find_last_line(content)
     n_lines = count_line_ends(content, 0, end)
     return _CompleteRecords(end, n_lines, n_lines)
 
 
+def _find_last_line(content: bytearray) -> int:
+    """Return the start of the last line, which may be cut."""
+    return content.rfind(b"\n", 0, -1) + 1
+
+
 def _find_messages(content: bytearray, start: int) -> _CompleteRecords | None:
     """Find complete messages; their line ends are not counted. None if the file is no mbox."""
-    is_file_start = not start
+    is_file_start = start == 0
     if is_file_start and not content.startswith(FORMATS["mbox"].first_bytes):
         return None
     from nbtext.corpus.mailboxes import MESSAGE_START
@@ -305,12 +318,13 @@ def _find_messages(content: bytearray, start: int) -> _CompleteRecords | None:
 def measure_complete_records(content: bytes) -> int:
     """Return the size of the complete records at the start of CSV content that ends at a line end.
 
-    They end at the last line end that an even number of quotes precedes.
+    They end at the last line end that follows an even number of quotes.
     """
     n_quotes = content.count(b'"')
     end = len(content)
-    while n_quotes % 2:
-        line_start = content.rfind(b"\n", 0, content.rfind(b'"', 0, end)) + 1
+    while n_quotes % 2 == 1:
+        last_quote = content.rfind(b'"', 0, end)
+        line_start = content.rfind(b"\n", 0, last_quote) + 1
         n_quotes -= content.count(b'"', line_start, end)
         end = line_start
     return end
@@ -323,22 +337,24 @@ def _find_csv_records(
 
     None if a quote is neither at the start nor at the end of a cell, or a line ends at CR only.
     """
-    lines = bytes(content[: content.rfind(b"\n", 0, -1) + 1])
+    lines = bytes(content[: _find_last_line(content)])
     records = lines[: measure_complete_records(lines)]
     n_lines = count_line_ends(records)
     if records.count(b"\r") != records.count(b"\r\n"):
         return None
     if b'"' not in records:
         return _CompleteRecords(len(records), n_lines, n_lines)
-    is_file_start = not start
-    octets = np.frombuffer(
-        b"\n%b\n" % records.removeprefix(BOM_UTF8 if is_file_start else b""), np.uint8
-    )
+    is_file_start = start == 0
+    cells = records.removeprefix(BOM_UTF8) if is_file_start else records
+    # The line end in front gives the first quote a neighbour too.
+    octets = np.frombuffer(b"\n" + cells, np.uint8)
     quotes = np.flatnonzero(octets == ord('"'))
-    outer_neighbours = np.append(octets[quotes[0::2] - 1], octets[quotes[1::2] + 1])
+    bytes_before_opening = octets[quotes[0::2] - 1]
+    bytes_after_closing = octets[quotes[1::2] + 1]
     cell_bounds = np.frombuffer(b'"\r\n' + delimiter, np.uint8)
-    if not np.isin(outer_neighbours, cell_bounds).all():
+    if not np.isin(np.append(bytes_before_opening, bytes_after_closing), cell_bounds).all():
         return None
-    line_ends = np.flatnonzero(octets[1:-1] == ord("\n")) + 1
-    quotes_before = np.searchsorted(quotes, line_ends)
-    return _CompleteRecords(len(records), n_lines, int(np.count_nonzero(quotes_before % 2 == 0)))
+    line_ends = np.flatnonzero(octets == ord("\n"))[1:]
+    n_quotes_before = np.searchsorted(quotes, line_ends)
+    n_records = int(np.count_nonzero(n_quotes_before % 2 == 0))
+    return _CompleteRecords(len(records), n_lines, n_records)
