@@ -1,7 +1,8 @@
-"""Detect from its first rows what the columns of a table mean: header, label and text.
+"""Detect the delimiter, the header, and the columns of label and text from a table's first rows.
 
-A table without a recognisable header has its label in column 1 and its text in column 2, as
-documented, unless the values contradict this.
+The keys of JSON records are detected here too. `nbtext.corpus.reading` uses this file before it
+reads a table. A table without a recognisable header has its label in column 1 and its text in
+column 2, as documented, unless the values contradict this.
 """
 
 from __future__ import annotations
@@ -30,64 +31,26 @@ if TYPE_CHECKING:
 
     Rows = Sequence[Names]
 
-LABEL_NAMES = (
-    "label",
-    "labels",
-    "class",
-    "category",
-    "target",
-    "topic",
-    "intent",
-    "sentiment",
-    "tag",
-    "y",
-    "classes",
-    "categories",
-    "topics",
-    "intents",
-    "tags",
-    "klasse",
-    "kategorie",
-    "thema",
-    "classe",
-    "catégorie",
-    "clase",
-    "categoría",
-    "categoria",
+LABEL_NAMES = tuple(
+    """
+    label labels class category target topic intent sentiment tag y
+    classes categories topics intents tags
+    klasse kategorie thema classe catégorie clase categoría categoria
+    """.split()  # noqa: SIM905 - a list of quoted words would fill a page
 )
-"""Lower-case names of a label column; earlier ones are preferred."""
+"""Lower-case names of a label column; earlier names are preferred."""
 
 LABEL_KEYS = (*LABEL_NAMES, "cats", "choice", "choices", "annotation")
-"""Names of JSON keys of labels; in a table, some of these are more likely values."""
+"""Names of JSON keys of labels; in a table, the last four are more likely values."""
 
-TEXT_NAMES = (
-    "text",
-    "body",
-    "message",
-    "content",
-    "document",
-    "review",
-    "comment",
-    "tweet",
-    "sentence",
-    "utterance",
-    "post",
-    "article",
-    "description",
-    "question",
-    "query",
-    "patterns",
-    "x",
-    "nachricht",
-    "texte",
-    "texto",
-    "testo",
-    "title",
-    "subject",
-    "headline",
-    "titel",
+TEXT_NAMES = tuple(
+    """
+    text body message content document review comment tweet sentence utterance post article
+    description question query patterns x nachricht texte texto testo
+    title subject headline titel
+    """.split()  # noqa: SIM905 - as above
 )
-"""Lower-case names of a text column; earlier ones are preferred."""
+"""Lower-case names of a text column; earlier names are preferred."""
 
 CORPUS_PART_NAMES = {"train", "test", "dev", "valid", "validation", "val", "unsup"}
 """Names of parts of a corpus, which are unlikely to be classes."""
@@ -96,10 +59,10 @@ ANNOTATOR_VERDICTS = {"accept", "reject", "ignore"}
 """Values of a column with the annotators' decision about a row, as in Prodigy."""
 
 _MARKS = {"0", "1", "0.0", "1.0", "false", "true"}
-"""Lower-case values of a column that marks the rows with a certain label."""
+"""Lower-case values of a mark column, which marks the rows that have a certain label."""
 
 _MIN_MARK_COLUMNS = 3
-"""Minimum number of columns of marks for each to be a label."""
+"""Minimum number of columns of 0 and 1 from which they are taken for mark columns."""
 
 MAX_INSPECTED_ROWS = 1000
 
@@ -112,6 +75,7 @@ _MIN_ROWS_FOR_UNKNOWN_NAMES = 10
 _MAX_LINES_ABOVE_HEADER = 20
 
 _DOCUMENTED_INDICES = {"label_column": 0, "text_column": 1}
+"""Indices of the columns of a table without a header, by setting."""
 _MAX_CLASS_CHARS = 60
 _MAX_PATH_CHARS = 1 << 10
 _MAX_PATH_SAMPLES = 10
@@ -122,10 +86,9 @@ With more, a first row with a class of its own is not evidence of a header.
 """
 DELIMITERS = ",;\t|"
 _MIN_EQUAL_PROPORTION = 0.9
-"""Minimum proportion of rows as wide as the first, for the delimiter to be right.
-
-Also the minimum proportion of distinct values in a column of ids.
-"""
+"""Minimum proportion of rows as wide as the first, for the delimiter to be right."""
+_MIN_DISTINCT_PROPORTION = 0.9
+"""Minimum proportion of distinct values in a column of ids."""
 _TEXT_LENGTH_RATIO = 2
 """A column has clearly longer values than another if they are more than twice as long."""
 
@@ -139,7 +102,7 @@ _MAX_LINE_CHARS = 40
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
 _NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
 _INNER_KEY = re.compile(r"\.(name|value)$")
-"""The end of the key of a label that is an object, as in data of GitHub and Argilla."""
+"""The end of the dotted key of a label that is an object, as in data of GitHub and Argilla."""
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
@@ -181,30 +144,24 @@ class _Column(NamedTuple):
 def split_rows(
     start: bytes, delimiter: str, *, is_quoted: bool, is_complete: bool
 ) -> list[list[str]]:
-    """Return the first rows of a table, given its first bytes.
+    """Return the first rows of a table without empty ones, given its first bytes.
 
-    Unless they are the complete table, the last row is dropped, because it may be cut.
+    Unless the bytes are the complete table, the last row is dropped, because it may be cut.
     """
     text = start.decode("utf-8-sig", "surrogateescape")
+    rows: list[list[str]] = []
     if is_quoted:
-        rows = _split_quoted_rows(text, delimiter)
+        import csv
+
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        with suppress(csv.Error):  # reading the table reports the invalid row
+            rows += (row for row in islice(records, MAX_INSPECTED_ROWS + 1) if row)
     else:
         lines = (line.removesuffix("\r") for line in text.split("\n")[: MAX_INSPECTED_ROWS + 1])
-        rows = [line.split(delimiter) for line in lines if line]
+        rows += (line.split(delimiter) for line in lines if line)
     if is_complete or len(rows) > MAX_INSPECTED_ROWS:
         return rows
     return rows[:-1]
-
-
-def _split_quoted_rows(text: str, delimiter: str) -> list[list[str]]:
-    """Return the first CSV rows, up to an invalid one."""
-    import csv
-
-    rows: list[list[str]] = []
-    records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    with suppress(csv.Error):  # reading the table reports it
-        rows += (row for row in islice(records, MAX_INSPECTED_ROWS + 1) if row)
-    return rows
 
 
 def format_tsv_options(delimiter: str) -> str:
@@ -245,30 +202,34 @@ def _is_quoted(cell: bytes) -> bool:
 def detect_table_format(start: bytes, *, is_complete: bool) -> str | None:
     """Return the format of a table whose file name does not show it.
 
-    ``tsv`` if all lines have the same number of tabs, ``csv`` if there is a header with well-known
-    names, else None.
+    ``tsv`` if all lines have the same number of tabs, ``csv`` if the first row contains well-known
+    names of a label column and of a text column, else None.
     """
     rows = split_rows(start, "\t", is_quoted=False, is_complete=is_complete)
     if len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows):
         return "tsv"
     rows = split_rows(start, ",", is_quoted=True, is_complete=is_complete)
-    names = {cell.strip().casefold() for cell in rows[0]} if rows else set()
-    return "csv" if names & set(LABEL_NAMES) and names & set(TEXT_NAMES) else None
+    if rows:
+        names = {cell.strip().casefold() for cell in rows[0]}
+        if not names.isdisjoint(LABEL_NAMES) and not names.isdisjoint(TEXT_NAMES):
+            return "csv"
+    return None
 
 
 def is_table(rows: Rows, training_reading: Reading) -> bool:
-    """Return whether rows are from a table like that of training, not from a text with delimiters.
+    """Return whether rows are from a table like the training table, and not lines of a text.
 
     ``training_reading`` are the settings with which the training documents were read.
     """
     first = rows[0]
     text_column = training_reading.text_column
     if implies_header(training_reading):
-        has_text_name = not {*(text_column or "").split(",")}.isdisjoint(first)
+        has_text_name = not set((text_column or "").split(",")).isdisjoint(first)
         return has_text_name or (len(first) > 1 and all(map(_PLAIN_NAME.fullmatch, first)))
     number = text_column or "2"
-    if not number.isdigit():
+    if not number.isdigit():  # several columns, or none
         return True
+    # In prose, a space follows each comma.
     is_prose = all(cell.startswith(" ") for cell in first[1:])
     return len(first) >= int(number) and not is_prose
 
@@ -276,20 +237,21 @@ def is_table(rows: Rows, training_reading: Reading) -> bool:
 def check_lines_above_header(rows: Rows, reading: Reading) -> None:
     """Raise `UsageError` for lines above the header of a table, such as a title.
 
-    Such lines have a value only in the first cell.
+    Such lines have a value only in the first cell. The check passes if the first row with other
+    values does not have the usual width.
     """
     first_rows = enumerate(rows[:_MAX_LINES_ABOVE_HEADER])
     n_above = next((index for index, row in first_rows if any(row[1:])), 0)
-    if not n_above:
+    if n_above == 0:
         return
     width = _find_usual_width(rows)
-    table = [row for row in rows[n_above:] if len(row) == width]
-    if table[:1] != rows[n_above : n_above + 1]:
+    if len(rows[n_above]) != width:
         return
+    table = [row for row in rows[n_above:] if len(row) == width]
     title = rows[0][0]
     needs_header = implies_header(reading) and all(len(row) == 1 for row in rows[:n_above])
-    is_spreadsheet_note = title.casefold().startswith("sep=")
-    if needs_header or _starts_with_header(table) or is_spreadsheet_note:
+    is_delimiter_note = title.casefold().startswith("sep=")  # from a spreadsheet
+    if needs_header or is_delimiter_note or _starts_with_header(table):
         raise UsageError(
             f"the first line is no part of the table: {shorten(title, _MAX_LINE_CHARS)!r}",
             hint="remove what is above the header, which begins with "
@@ -306,33 +268,29 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     """Return settings with the columns that the first rows of a table show, where they are not set.
 
     A table as documented needs no change: label in column 1, text in column 2, no header. Raise
-    `UsageError` if neither the settings nor the rows show the columns.
+    `UsageError` if the settings do not name the columns and the rows leave them unclear.
     """
-    rows = [row for row in rows if row]
     if not rows:
         return reading
     width = _find_usual_width(rows)
-    first = rows[0]
+    is_first_usual = len(rows[0]) == width
     rows = [row for row in rows if len(row) == width]
-    missing_settings = _list_missing_settings(reading, labelled=labelled)
-    settles_header = reading.header is not None or any(
-        column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column)
-    )
-    is_first_usual = first is rows[0]
-    has_header = implies_header(reading) or (
-        not settles_header and is_first_usual and _starts_with_header(rows)
-    )
+    is_header_settled = _is_header_settled(reading)
+    has_header = implies_header(reading)
+    if not is_header_settled and not has_header:
+        has_header = is_first_usual and _starts_with_header(rows)
     if has_header and not is_first_usual:
         return reading
     names: list[str] = []
     body = rows
     if has_header:
-        names = decode_header_row(first, reading.encoding)
+        names = decode_header_row(rows[0], reading.encoding)
         body = rows[1:]
     columns = _describe_columns(body, names)
     is_undocumented = not has_header and _contradict_documentation(
         columns, reading, labelled=labelled
     )
+    missing_settings = _list_missing_settings(reading, labelled=labelled)
     indices: dict[str, int] = {}
     if len(columns) == 1:
         if not labelled:
@@ -340,13 +298,21 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     elif has_header or is_undocumented:
         indices = _find_text_and_label(columns, reading, missing_settings, use_names=has_header)
     unclear_settings = [name for name in missing_settings if name not in indices]
-    must_be_clear = is_undocumented or (has_header and not settles_header)
-    if unclear_settings and len(columns) > 1 and must_be_clear:
+    must_be_clear = is_undocumented or (has_header and not is_header_settled)
+    if unclear_settings and must_be_clear and len(columns) > 1:
         mark_columns = _list_mark_columns(_collect_values(body, columns))
         raise _create_unclear_columns_error(columns, unclear_settings, mark_columns)
-    if unclear_settings or (settles_header and indices == _DOCUMENTED_INDICES):
+    is_documented = is_header_settled and indices == _DOCUMENTED_INDICES
+    if unclear_settings or is_documented:
         return reading
     return _set_columns(reading, indices, names)
+
+
+def _is_header_settled(reading: Reading) -> bool:
+    """Return whether settings determine if there is a header, by themselves or by a column."""
+    return reading.header is not None or any(
+        column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column)
+    )
 
 
 def _set_columns(reading: Reading, indices: Mapping[str, int], names: Names) -> Reading:
@@ -372,7 +338,7 @@ def _list_missing_settings(reading: Reading, *, labelled: bool) -> list[str]:
 def list_record_keys(record: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """Yield the keys of a JSON object and of objects inside it, joined by dots.
 
-    Of a list, the first element decides.
+    For a list of objects, the keys are those of its first object.
     """
     for key, value in record.items():
         member = value[0] if isinstance(value, list) and value else value
@@ -387,14 +353,13 @@ def recognise_keys(
 ) -> Reading:
     """Return settings with the keys of label and text that JSON records show, if they are not set.
 
-    The record with the most and longest keys decides, because an empty list hides inner keys. The
-    default keys ``label`` and ``text`` need no setting.
+    Keys are taken from the record in which they have the most characters, because an empty list
+    hides inner keys. The default keys ``label`` and ``text`` need no setting.
     """
-    keys: list[str] = []
-    for record in records:
-        record_keys = [key for key in list_record_keys(record) if "," not in key]
-        if len("".join(record_keys)) > len("".join(keys)):
-            keys = record_keys
+    keys_by_record = [
+        [key for key in list_record_keys(record) if "," not in key] for record in records
+    ]
+    keys = max(keys_by_record, key=lambda record_keys: len("".join(record_keys)), default=[])
     if reading.label_column is None and labelled and "label" not in keys:
         reading = replace(reading, label_column=_find_known_key(keys, LABEL_KEYS))
     if reading.text_column is None and "text" not in keys:
@@ -444,26 +409,28 @@ def parse_first_records(start: bytes) -> list[dict[str, object]]:
     return records
 
 
-def describe_detection(before: Reading, after: Reading, *, labelled: bool) -> str | None:
+def describe_detection(reading: Reading, detected: Reading, *, labelled: bool) -> str | None:
     """Return a message about the columns that were detected, and the options to change them.
 
-    ``before`` and ``after`` are the settings around the detection. None if they are the same.
+    ``reading`` are the settings before detection, ``detected`` the settings after it. None if
+    nothing was detected.
     """
-    if before.file_column is not None:
-        before = replace(before, text_column=before.file_column)
-    detected_names = [
-        name for name in ("label_column", "text_column", "delimiter") if before[name] != after[name]
+    if reading.file_column is not None:
+        reading = replace(reading, text_column=reading.file_column)
+    options = [
+        f"--{name.replace('_', '-')}"
+        for name in ("label_column", "text_column", "delimiter")
+        if reading[name] != detected[name]
     ]
-    if not detected_names:
+    if not options:
         return None
-    options = [f"--{name.replace('_', '-')}" for name in detected_names]
-    if not FORMATS[after.format].is_decoded:
-        options.append("--no-header" if implies_header(after) else "--header")
+    if not FORMATS[detected.format].is_decoded:
+        options.append("--no-header" if implies_header(detected) else "--header")
     *first_options, last_option = options
     choice = last_option
     if first_options:
         choice = f"{', '.join(first_options)} or {last_option}"
-    return f"{describe_columns(after, labelled=labelled)}; if not, give {choice}"
+    return f"{describe_columns(detected, labelled=labelled)}; if not, give {choice}"
 
 
 def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
@@ -523,7 +490,7 @@ def _get_last_word(name: str) -> str:
 def implies_header(reading: Reading, columns: Names = ()) -> bool:
     """Return whether settings imply a header: as set, else if any column is given by name.
 
-    ``columns`` are columns that the settings do not name.
+    ``columns`` are columns to read in addition to the ones that the settings name.
     """
     if reading.header is not None:
         return bool(reading.header)
@@ -549,16 +516,15 @@ def check_header(rows: Rows, reading: Reading, columns: Names = ()) -> None:
 
     The setting ``header`` turns this check off.
     """
-    if reading.header is not None or implies_header(reading, columns):
-        return
-    if not _list_set_columns(reading):
+    are_numbers_set = bool(_list_set_columns(reading)) and not implies_header(reading, columns)
+    if reading.header is not None or not are_numbers_set:
         return
     equal_rows = [row for row in rows if len(row) == len(rows[0])]
     if equal_rows and _starts_with_header(equal_rows):
         cells = [shorten(cell, _MAX_CELL_CHARS) for cell in rows[0]]
-        shown = join_names(cells, _MAX_LISTED_HEADER_CELLS)
         raise UsageError(
-            f"columns are given by number, and the first row looks like a header: {shown}",
+            "columns are given by number, and the first row looks like a header: "
+            f"{join_names(cells, _MAX_LISTED_HEADER_CELLS)}",
             hint="give --header or --no-header",
         )
 
@@ -566,24 +532,23 @@ def check_header(rows: Rows, reading: Reading, columns: Names = ()) -> None:
 def find_table_warnings(
     rows: Rows, reading: Reading, folder: str, *, uses_all_rows: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield what may be wrong with how a table is read, and advice.
+    """Yield pairs of a message about how a table may be misread, and advice.
 
-    Texts may be paths of files, relative to its ``folder`` or to the working directory. If training
-    ``uses_all_rows``, another column may have longer texts, or mark rows that are not for training.
+    Its texts may be paths of files, relative to the ``folder`` of the table or to the working
+    directory. If training ``uses_all_rows``, another column may have longer texts, or may mark rows
+    that are not for training.
     """
-    has_header = implies_header(reading)
     text_column = reading.text_column or "2"
     names: Names = []
-    body = rows
-    if has_header:
+    body = [row for row in rows if len(row) == len(rows[0])]
+    if implies_header(reading):
         names = rows[0]
-        body = rows[1:]
-    body = [row for row in body if len(row) == len(rows[0])]
+        body = body[1:]
     columns = _describe_columns(body, names)
     index = _find_column(text_column, columns)
     texts = []
-    if index is not None:
-        texts = [row[index] for row in body[:_MAX_PATH_SAMPLES] if index < len(row)]
+    if index is not None and index < len(columns):
+        texts = [row[index] for row in body[:_MAX_PATH_SAMPLES]]
     if not reading.has_whole_files and len(texts) > 1 and _are_paths(texts, folder):
         yield (
             "the texts are names of files, and the names are counted, not the files",
@@ -599,39 +564,39 @@ def find_table_warnings(
                 f"column {number} has longer texts than column 2, which is read",
                 f"give --text-column {number}",
             )
-    yield from find_column_warnings(_collect_values(body, columns), reading)
+    yield from _find_column_warnings(_collect_values(body, columns), reading)
 
 
 def find_record_warnings(
     records: Sequence[Mapping[str, object]], reading: Reading
 ) -> Iterator[tuple[str, str]]:
-    """Yield what may be wrong with how JSON objects are read, and advice."""
+    """Yield pairs of a message about how JSON objects may be misread, and advice."""
     values_by_key: dict[str, list[str]] = {}
     for record in records:
         for key, value in record.items():
             text = value if isinstance(value, str) else json.dumps(value)
             values_by_key.setdefault(key, []).append(text)
-    common_keys = {
+    values_of_common_keys = {
         key: values for key, values in values_by_key.items() if len(values) == len(records)
     }
-    yield from find_column_warnings(common_keys, reading)
+    yield from _find_column_warnings(values_of_common_keys, reading)
 
 
-def find_column_warnings(
+def _find_column_warnings(
     values_by_column: Mapping[str, Names], reading: Reading
 ) -> Iterator[tuple[str, str]]:
-    """Yield warnings about columns, or keys, that are not read but mark rows, and advice.
+    """Yield pairs of a warning about a column, or key, that is not read, and advice.
 
-    They may mark rows that are not for training, or the labels of a row.
+    Such a column may mark rows that are not for training, or rows that have a certain label.
     """
-    set_columns = set(_list_set_columns(reading))
+    set_columns = _list_set_columns(reading)
     unread_columns = {
         name: values for name, values in values_by_column.items() if name not in set_columns
     }
     for name, values in unread_columns.items():
         distinct = set(values)
         if len(distinct) > 1 and CORPUS_PART_NAMES.issuperset(map(str.casefold, distinct)):
-            part = max(distinct, key="train".__eq__)
+            part = "train" if "train" in distinct else min(distinct)
             yield (
                 f"column {name} names parts of a corpus, and all are read",
                 f"give --where {name}={part}",
@@ -698,14 +663,14 @@ def _format_column(index: int, names: Names) -> str:
         and name.isprintable()
         and name != NO_TEXT
         and not name.isdigit()
-        and "," not in name
+        and "," not in name  # which separates several columns
         and names.count(name) == 1
     )
     return name if is_usable else str(index + 1)
 
 
 def _starts_with_header(rows: Rows) -> bool:
-    """Return whether the first row looks like a header.
+    """Return whether the first row looks like a header. All rows have the same width.
 
     Its cells are distinct names that do not occur below. In addition, they include well-known
     names, or are above numbers, or are unlike the values below.
@@ -713,31 +678,30 @@ def _starts_with_header(rows: Rows) -> bool:
     cells = [cell.strip() for cell in rows[0]]
     body = rows[1:]
     names = [_normalise_name(cell) for cell in cells if cell]
-    values_by_column: list[tuple[str, ...]] = [() for _ in cells]
-    if body:
-        values_by_column = list(zip(*body, strict=True))
-    are_names = all(_NAME.fullmatch(name) for name in names)
-    if not are_names or len(set(names)) < max(len(names), 1):
+    has_repeated_names = len(set(names)) < len(names)
+    if not names or has_repeated_names or not all(map(_NAME.fullmatch, names)):
         return False
-    named_columns = [
-        (cell, values) for cell, values in zip(cells, values_by_column, strict=True) if cell
-    ]
-    if any(cell in values for cell, values in named_columns):
+    values_by_cell = {
+        cell: [row[index] for row in body] for index, cell in enumerate(cells) if cell
+    }
+    if any(cell in values for cell, values in values_by_cell.items()):
         return False
     words = {*names, *map(_get_last_word, cells)}
     if not words.isdisjoint(LABEL_NAMES) and not words.isdisjoint(TEXT_NAMES):
         return True
     if any(map(is_column_name, names)):
         return True
-    if len(body) >= _MIN_ROWS_FOR_VALUES and any(
-        _are_numbers(values) for _, values in named_columns
-    ):
+    if len(body) >= _MIN_ROWS_FOR_VALUES and any(map(_are_numbers, values_by_cell.values())):
         return True
     return len(body) >= _MIN_ROWS_FOR_UNKNOWN_NAMES and _is_unlike_values(cells, body)
 
 
 def _is_unlike_values(cells: Names, body: Rows) -> bool:
-    """Return whether a row is above repeating classes, and much shorter than most texts below."""
+    """Return whether a column of a body has repeating classes, and another has longer texts.
+
+    Nearly all of these texts must be longer than the cell above them, and on average more than
+    twice as long.
+    """
     columns = [column for column in _describe_columns(body, cells) if column.name]
     has_classes = any(column.is_classes and not column.has_rare for column in columns)
     return has_classes and any(
@@ -769,16 +733,16 @@ def _describe_column(index: int, name: str, values: list[str]) -> _Column:
     max_chars = lengths[-1]
     n_unique = sum(count == 1 for count in counts.values())
     return _Column(
-        index,
-        name,
+        position=index,
+        name=name,
         example=next(iter(values), ""),
         is_classes=has_enough_rows
         and len(counts) <= len(values) / 2
         and median_chars > 0
         and max_chars <= _MAX_CLASS_CHARS,
         has_rare=n_unique > _MAX_RARE_PROPORTION * len(values),
-        is_distinct=has_enough_rows and len(counts) >= _MIN_EQUAL_PROPORTION * len(values),
-        is_number=has_enough_rows and _are_numbers(value for value in values if value),
+        is_distinct=has_enough_rows and len(counts) >= _MIN_DISTINCT_PROPORTION * len(values),
+        is_number=has_enough_rows and _are_numbers(filter(None, values)),
         mean_chars=sum(lengths) / len(lengths),
         low_chars=lengths[len(lengths) // 10],
     )
@@ -787,21 +751,22 @@ def _describe_column(index: int, name: str, values: list[str]) -> _Column:
 def _find_text_and_label(
     columns: Sequence[_Column], reading: Reading, missing_settings: Names, *, use_names: bool
 ) -> dict[str, int]:
-    """Return the indices of columns for the missing settings, as far as they are clear.
+    """Return the indices of the columns for the missing settings, by setting, if they are clear.
 
-    Values decide, with ``use_names`` also names.
+    The values of the columns decide, and with ``use_names`` also their names.
     """
+    text_names = TEXT_NAMES if use_names else ()
+    label_names = LABEL_NAMES if use_names else ()
     set_indices = {_find_column(name, columns) for name in _list_set_columns(reading)}
     candidates = [column for column in columns if column.position not in set_indices]
     indices: dict[str, int] = {}
     if "text_column" in missing_settings:
-        text = _find_text_column(candidates, TEXT_NAMES if use_names else ())
+        text = _find_text_column(candidates, text_names)
         if text is not None:
             indices["text_column"] = text.position
             candidates.remove(text)
     if "label_column" in missing_settings:
         is_only_choice = len(columns) == 2 and len(candidates) == 1
-        label_names = LABEL_NAMES if use_names else ()
         label = _find_label_column(candidates, label_names, is_only_choice=is_only_choice)
         if label is not None:
             indices["label_column"] = label.position
@@ -813,7 +778,7 @@ def _contradict_documentation(
 ) -> bool:
     """Return whether columns 1 and 2 cannot be the classes and the texts, as documented.
 
-    Either the settings use them otherwise, or other columns fit better.
+    Either the settings use one of them for the other purpose, or other columns fit better.
     """
     if len(columns) == 1:
         return False
@@ -823,7 +788,8 @@ def _contradict_documentation(
     first, second, *_ = columns
     if labelled and first.is_distinct and any(column.is_classes for column in columns):
         return True
-    return (second.is_classes or second.is_number) and _find_longer_text(columns) is not None
+    second_is_no_text = second.is_classes or second.is_number
+    return second_is_no_text and _find_longer_text(columns) is not None
 
 
 def _find_longer_text(columns: Sequence[_Column]) -> _Column | None:
@@ -842,17 +808,17 @@ def _take_named(columns: Sequence[_Column], names: Names) -> list[_Column]:
 def _find_text_column(columns: Sequence[_Column], names: Names) -> _Column | None:
     """Return the column of texts; None if it is unclear.
 
-    It has a known name, else a name that ends in one, else clearly longer texts than all others.
+    It has one of the names, else a name that ends in one, else clearly longer texts than all other
+    columns.
     """
-    named = _take_named(columns, names)
-    if named:
-        return named[0]
-    texts = sorted(
-        (column for column in columns if column.is_text), key=lambda column: -column.mean_chars
-    )
+    named_columns = _take_named(columns, names)
+    if named_columns:
+        return named_columns[0]
+    texts = [column for column in columns if column.is_text]
     matches = [column for column in texts if _get_last_word(column.name) in names]
     if matches:
         return matches[0] if len(matches) == 1 else None
+    texts.sort(key=lambda column: column.mean_chars, reverse=True)
     if len(texts) == 1 or (texts and texts[0].is_longer_than(texts[1])):
         return texts[0]
     return None
@@ -863,21 +829,21 @@ def _find_label_column(
 ) -> _Column | None:
     """Return the column of labels; None if it is unclear.
 
-    It has a known name, else a name that ends in one, else repeating values. The only choice is
-    taken unless it looks like ids.
+    It has one of the names, else a name that ends in one, else repeating values. A column that
+    ``is_only_choice`` is taken unless its values look like ids.
     """
     matches = _take_named(columns, names)
     if not matches:
         matches = [column for column in columns if _has_label_suffix(column, names)]
     if not matches:
         matches = [column for column in columns if column.is_classes]
-    if not matches and is_only_choice and not (columns[0].is_number and columns[0].is_distinct):
-        return columns[0]
+    if not matches and is_only_choice:
+        matches = [column for column in columns if not (column.is_number and column.is_distinct)]
     return matches[0] if len(matches) == 1 else None
 
 
 def _has_label_suffix(column: _Column, names: Names) -> bool:
-    """Return whether a column name ends in one of the names, and its values repeat."""
+    """Return whether a column name ends in one of the names, and some of its values repeat."""
     word = _get_last_word(column.name)
     return len(word) > 1 and word in names and not column.is_distinct
 
@@ -900,14 +866,13 @@ def _create_unclear_columns_error(
         f"{shorten(column.name, _MAX_CELL_CHARS)} ({shorten(column.example, _MAX_CELL_CHARS)!r})"
         for column in columns[:_MAX_LISTED_COLUMNS]
     )
+    label_option = "--label-column"
+    if len(mark_columns) >= _MIN_MARK_COLUMNS:
+        label_option += f" {','.join(mark_columns)}"
     nouns = {"label_column": "the class", "text_column": "the text"}
+    setting_options = {"label_column": label_option, "text_column": "--text-column"}
     question = " and which ".join(nouns[name] for name in unclear_settings)
-    options = []
-    for name in unclear_settings:
-        option = f"--{name.replace('_', '-')}"
-        if name == "label_column" and len(mark_columns) >= _MIN_MARK_COLUMNS:
-            option += f" {','.join(mark_columns)}"
-        options.append(option)
+    options = [setting_options[name] for name in unclear_settings]
     return UsageError(
         f"it is not clear which column is {question}: {shown}",
         hint=f"give {' and '.join(options)}",
