@@ -1,4 +1,7 @@
-"""A corpus to be read once: its documents in this process or as shards for others, and reports."""
+"""A corpus of some paths, to be read once: in this process, or as shards in other processes.
+
+While documents are read, a `Corpus` reports progress and unreadable documents to callbacks.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import stat
 from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nbtext.corpus.document import Document, Notices, ReaderOptions
@@ -17,25 +20,26 @@ from nbtext.corpus.streams import count_bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError, format_quantity
 from nbtext.fast_dataclasses import dataclass
 from nbtext.ragged import LabelledBlock
-from nbtext.settings import FORMATS, Reading, UnreadableAllowance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from nbtext.settings import Reading, UnreadableAllowance
+
     ProgressCallback = Callable[[int, int], object]
-    """Is called with the numbers of documents and of bytes that were read so far."""
+    """Called with the number of documents and the number of bytes that were read so far."""
 
 Item = TypeVar("Item")
 
 MAX_NAMED_PROBLEMS_PER_SHARD = 10
-"""Number of unreadable documents of a shard that are reported by name; more are only counted."""
+"""Number of unreadable documents of a shard that are reported by name, before they are counted."""
 
 MAX_COUNTED_FILES = 1_000_000
 """Number of files above which the size of a corpus counts as unknown, to save time."""
 
 
 class Progress(NamedTuple):
-    """How much of a corpus was read."""
+    """The amount of a corpus that was read."""
 
     documents: int
     bytes: int
@@ -45,7 +49,7 @@ class Progress(NamedTuple):
 
 
 def ignore(*_: object, **__: object) -> None:
-    """Do nothing: a callback for reports that are not wanted."""
+    """Do nothing; a callback if reports are not wanted."""
 
 
 @dataclass()
@@ -59,21 +63,21 @@ class Corpus:
     columns: Sequence[str] = ()
     """Extra columns to read with each document."""
     on_error: str = "record"
-    """How to treat unreadable documents.
+    """Treatment of unreadable documents.
 
-    ``record``: if labels are not needed, keep them with their problem. ``skip``: drop them.
-    ``fail``: stop reading.
+    ``record``: keep documents with their problem if labels are not needed, else drop them.
+    ``skip``: drop documents. ``fail``: stop reading.
     """
     on_problem: Callable[[str, DocumentError], object] = ignore
-    """Is called with the name and the problem of each document that is dropped.
+    """Called with the name and the problem of each document that is dropped.
 
-    Of large shards only the first ones are reported; `Notices.n_unnamed` counts the others.
+    Only the first dropped documents of a shard are reported; `Notices.n_unnamed` counts the next.
     """
     on_progress: Callable[[Progress], object] | None = None
-    """Is called about 20 times a second while documents are read."""
+    """Called about 20 times a second while documents are read."""
     notices: Notices = field(default_factory=Notices)
     relabel: Callable[[Document, Notices], Document] | None = None
-    """Replaces the labels of documents."""
+    """Returns a document with its label replaced, and may add notices; None: keep all labels."""
     allowed_folder: str | None = None
     """The folder that must contain the files that a table names; None: any folder."""
     condition: str | None = None
@@ -83,19 +87,22 @@ class Corpus:
     allow_unreadable: UnreadableAllowance | None = None
     """How many documents may be unreadable; None: any number."""
     n_documents: int = field(default=0, init=False)
-    """Number of documents so far, unreadable ones included.
+    """Number of documents that were read so far, including unreadable documents.
 
-    Single documents are counted only if ``allow_unreadable`` is set.
+    Documents that are read in this process are counted only if ``allow_unreadable`` is set.
     """
     n_unreadable: int = field(default=0, init=False)
     failure: NbtextError | None = field(default=None, init=False)
-    """What stopped the reading of unlabelled documents after the first, to be raised later.
+    """The error that stopped reading after at least one document; see `raise_deferred`.
 
     The documents that were read before are still classified.
     """
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield every document, even unreadable ones, unless ``on_error`` excludes these."""
+        """Yield every document, including unreadable documents unless ``on_error`` excludes them.
+
+        An error after the first document is deferred; see `defer_error`.
+        """
         has_yielded = False
         try:
             for document in self._read(self._options):
@@ -105,7 +112,7 @@ class Corpus:
             self.defer_error(problem, has_yielded=has_yielded)
 
     def iter_readable(self) -> Iterator[Document]:
-        """Yield the readable documents."""
+        """Yield the readable documents. Errors are not deferred."""
         return self._read(self._skipping_options)
 
     def defer_error(self, problem: NbtextError, *, has_yielded: bool) -> None:
@@ -143,9 +150,10 @@ class Corpus:
         """Pass on the reports of a shard, and add its counts."""
         for name, problem in report.problems:
             self._report_unreadable(name, problem)
+        n_unnamed = report.notices.n_unnamed
         self.notices.add(report.notices)
-        self.n_documents += report.n_documents + report.notices.n_unnamed
-        self.n_unreadable += report.n_unreadable + report.notices.n_unnamed
+        self.n_documents += report.n_documents + n_unnamed
+        self.n_unreadable += report.n_unreadable + n_unnamed
 
     def check_unreadable(self) -> None:
         """Raise `DocumentError` if more documents were unreadable than are allowed."""
@@ -174,8 +182,9 @@ class Corpus:
         self.check_unreadable()
 
     def _read(self, options: ReaderOptions) -> Iterator[Document]:
-        documents: Iterator[Document] = (
-            document for path in self.paths for document in read_shard(Shard(path), options)
+        shards = map(Shard, self.paths)
+        documents: Iterator[Document] = chain.from_iterable(
+            read_shard(shard, options) for shard in shards
         )
         if self.allow_unreadable is not None:
             documents = self._count_unreadable(documents)
@@ -193,7 +202,7 @@ class Corpus:
 
     @cached_property
     def _options(self) -> ReaderOptions:
-        """Arguments of the readers; resolving the reading settings once is enough."""
+        """Arguments of the readers, cached because detecting formats and columns takes time."""
         reading = resolve_reading(self.reading, self.paths, labelled=self.labelled)
         options = create_reader_options(
             reading,
@@ -216,9 +225,10 @@ class Corpus:
 
     @contextmanager
     def watch_progress(self) -> Iterator[Callable[[int, int], None] | None]:
-        """Yield a callback for the documents and bytes read so far; None if nobody watches.
+        """Yield a `ProgressCallback`; None if nobody watches.
 
-        At the end, report that reading is done.
+        It calls ``on_progress``, and shows the progress if `nbtext.progress` is watched. At the
+        end, ``on_progress`` is called once more, with ``is_done``.
         """
         on_progress = self.on_progress or ignore
         is_watched = False
@@ -230,13 +240,16 @@ class Corpus:
             yield None
             return
         progress = Progress(0, 0)
-        with start_progress("document") if is_watched else nullcontext(ignore) as report:
+        with start_progress("document") if is_watched else nullcontext(ignore) as show_progress:
 
             def update(n_documents: int, n_bytes: int) -> None:
                 nonlocal progress
                 progress = Progress(n_documents, n_bytes)
                 on_progress(progress)
-                report(n_documents, estimate_proportion=lambda: self._estimate_proportion(progress))
+                # Measuring the corpus takes time, so `show_progress` does it only if needed.
+                show_progress(
+                    n_documents, estimate_proportion=lambda: self._estimate_proportion(progress)
+                )
 
             try:
                 yield update
@@ -245,26 +258,30 @@ class Corpus:
 
     def _estimate_proportion(self, progress: Progress) -> float | None:
         """Return the proportion of the corpus that was read, from 0 to 1; None if unknown."""
-        counts_files, total = self._extent
-        if not total:
+        size = self._size
+        if not size:
             return None
-        if not counts_files:
-            return min(progress.bytes / total, 1.0)
-        if progress.documents > total:
+        if not self._is_measured_in_files:
+            return min(progress.bytes / size, 1.0)
+        if progress.documents > size:  # files were added meanwhile
             return None
-        return progress.documents / total
+        return progress.documents / size
+
+    @property
+    def _is_measured_in_files(self) -> bool:
+        return self._options.reading.layout.has_file_per_document
 
     @cached_property
-    def _extent(self) -> tuple[bool, int | None]:
-        """Whether the corpus is measured in files, else in bytes, and its size; None if unknown."""
-        if FORMATS[self._options.reading.format].has_file_per_document:
-            return True, _count_files(self.paths)
-        return False, _sum_file_sizes(self.paths)
+    def _size(self) -> int | None:
+        """Number of files if the corpus consists of directories, else bytes; None if unknown."""
+        if self._is_measured_in_files:
+            return _count_files(self.paths)
+        return _sum_file_sizes(self.paths)
 
 
 @dataclass()
 class ShardReport:
-    """Reports of a shard, or of some consecutive documents of it, without counts and scores."""
+    """The reports from reading a shard, or from some of its consecutive documents."""
 
     shard_index: int = 0
     """Index of the shard in the corpus."""
@@ -279,9 +296,9 @@ class ShardReport:
     """Names and problems of the first unreadable documents that are not kept."""
     names: list[str] = field(default_factory=list)
     notes: list[Any] = field(default_factory=list)
-    """One note per readable document; empty unless requested."""
+    """One note per readable document; empty unless the caller takes notes."""
     failure: BaseException | None = None
-    """What stopped the work after these documents."""
+    """The exception that stopped the work after these documents."""
 
     def add_problem(self, name: str, problem: DocumentError) -> None:
         """Record an unreadable document: by name if it is one of the first, else count it."""
@@ -291,7 +308,10 @@ class ShardReport:
             self.notices.n_unnamed += 1
 
     def redirect_reports(self, options: ReaderOptions) -> ReaderOptions:
-        """Return options whose reports go to this object, unless they are passed on immediately."""
+        """Return options whose reports go to this object.
+
+        Options that have a callback for unreadable documents are returned unchanged.
+        """
         if options.on_unreadable is not None:
             return options
         return replace(options, notices=self.notices, on_unreadable=self.add_problem)
@@ -314,7 +334,7 @@ def report_progress(documents: Iterable[Item], on_progress: ProgressCallback) ->
 
 
 def count_item_documents(item: object) -> int:
-    """Return the number of documents that a reader's item is: those of a block, or one."""
+    """Return the number of documents in an item of `read_shard`: a block, or one document."""
     return len(item) if isinstance(item, LabelledBlock) else 1
 
 

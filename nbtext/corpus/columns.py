@@ -21,7 +21,6 @@ from nbtext.corpus.decoding import decode_name
 from nbtext.document_fields import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, join_names
 from nbtext.prediction.label_lists import is_label_marks
-from nbtext.settings import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -424,7 +423,7 @@ def describe_detection(reading: Reading, detected: Reading, *, labelled: bool) -
     ]
     if not options:
         return None
-    if not FORMATS[detected.format].is_decoded:
+    if not detected.layout.is_decoded:
         options.append("--no-header" if implies_header(detected) else "--header")
     *first_options, last_option = options
     choice = last_option
@@ -440,7 +439,7 @@ def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
     >>> describe_columns(Reading(format="csv", text_column="body"))
     "class in column 1, text in column 'body', the first line is a header"
     """
-    has_keys = FORMATS[reading.format].is_decoded
+    has_keys = reading.layout.is_decoded
     preposition = "at the key" if has_keys else "in column"
     default_label = "label" if has_keys else "1"
     default_text = "text" if has_keys else "2"

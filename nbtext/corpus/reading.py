@@ -1,8 +1,8 @@
-"""Read a corpus: from paths and reading settings to documents in valid UTF-8.
+"""Read a corpus: turn paths and reading settings into documents in valid UTF-8.
 
 `read_corpus` reads all paths. `read_shard` reads a part, so that processes can share the work. This
-file also detects formats, kinds of documents and columns; `nbtext.settings.FORMATS` declares the
-formats with their readers.
+file also detects the format of paths and the kind of documents, and has `nbtext.corpus.columns`
+detect columns. `nbtext.settings.FORMATS` names the readers of the formats.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _MAX_PROSE_LINE_BYTES = 100
 """Maximum length of a line of wrapped prose."""
 
 _CLASS_FILE = re.compile(r"([^\d.]+|\D+\.te?xt)(\.gz|\.bz2|\.xz|\.zst)?", re.IGNORECASE)
-"""File names that may be classes."""
+"""File names that may be classes: words without digits."""
 
 CONVERSION_HINTS = {
     ".parquet": 'make it jsonl first, as with python -c "import pandas; '
@@ -85,12 +85,12 @@ CONVERSION_HINTS = {
 }
 """How to convert tables and archives that nbtext cannot read, by suffix."""
 
-KIND_PROBE_BYTES = 4096
+_KIND_PROBE_BYTES = 4096
 """Number of first bytes of a text that show whether it is mail or HTML."""
-MIN_KIND_PROPORTION = 0.2
-"""Minimum proportion of such texts for a warning."""
+_MIN_KIND_PROPORTION = 0.2
+"""Minimum proportion of texts that look like mail, or like HTML, for a warning."""
 
-TEXT_KIND_MATCHERS = {
+_TEXT_KIND_MATCHERS = {
     "mail": re.compile(
         rb"(?:From [^\n]*\n)?"
         rb"(?:[a-z][\w-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+?"
@@ -124,6 +124,8 @@ _CONVERSION_HINTS_BY_CONTENT = {
 """How to convert training files that nbtext cannot read, by a pattern of their first bytes."""
 
 _JSON_START = re.compile(rb"""\s*(?:\{\s*("|\Z)|\[\s*[\["{])""")
+_JSON_MARGIN_BYTES = 256
+"""Number of first bytes of a file in which JSON starts."""
 
 
 def read_corpus(
@@ -131,9 +133,10 @@ def read_corpus(
 ) -> Iterator[Document]:
     """Yield the documents of the paths in order; an unreadable document has its problem.
 
-    ``labelled``: each document needs a label, from its class.
-    ``columns``: names (which imply a header) or numbers from 1, in jsonl keys, whose values each
-    document then has as text. An empty cell and null are empty; a missing key is a problem.
+    ``labelled``: each document needs a label.
+    ``columns``: extra columns whose values each document gets as text, by name (which implies a
+    header) or by number from 1; for jsonl, keys. An empty cell and null become an empty text; a
+    missing key is a problem of the document.
 
     Raise `PathError` for a path that cannot be read completely, and `UsageError` for settings that
     do not fit.
@@ -149,30 +152,25 @@ def read_shard(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
 
     A `LabelledBlock` has many labelled texts without names.
     """
+    reading = options.reading
     items = _read_undecoded(shard, options)
     if not options.can_yield_blocks:
-        folder = _get_table_folder(shard, options)
+        folder = None
+        texts_are_paths = reading.has_whole_files and not reading.layout.has_file_per_document
+        if texts_are_paths:
+            folder = os.path.dirname(shard.path)
         yield from _filter_documents(_decode_documents(items, options, folder), options)
         return
-    separator = options.reading.label_separator
     for group in split_into_blocks(items, _count_item_bytes, max_bytes=LINE_BLOCK_BYTES):
         blocks, documents = _collect_plain_documents(group, options.max_document_bytes)
         for block in blocks:
-            labels = [split_label(label, separator) for label in block.labels]
+            labels = [split_label(label, reading.label_separator) for label in block.labels]
             yield replace(block, labels=labels)
         yield from _filter_documents(_decode_documents(documents, options), options)
 
 
-def _get_table_folder(shard: Shard, options: ReaderOptions) -> str | None:
-    """Return the folder of a table whose texts are paths of files; None for other documents."""
-    layout = FORMATS[options.reading.format]
-    if options.reading.has_whole_files and not layout.has_file_per_document:
-        return os.path.dirname(shard.path)
-    return None
-
-
 def _count_item_bytes(item: LabelledBlock | Document) -> int:
-    """Return the size of a document, or that of a complete group for a block."""
+    """Return the size of a document with a separator; for a block, the size that ends a group."""
     return LINE_BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text) + 1
 
 
@@ -193,8 +191,11 @@ def _filter_documents(documents: Iterable[Document], options: ReaderOptions) -> 
 
 
 def _read_undecoded(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
-    """Return the documents, or blocks of documents, that the reader of the format yields."""
-    layout = FORMATS[options.reading.format]
+    """Return the documents, or blocks of documents, that the reader of the format yields.
+
+    For a table or JSON records, add warnings about columns to the notices.
+    """
+    layout = options.reading.layout
     read = load_reader(layout)
     if layout.has_file_per_document:
         from nbtext.corpus.directory import read_listed_file
@@ -203,7 +204,8 @@ def _read_undecoded(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
         read_file = read_message if layout.is_mail else read_listed_file
         files = shard.files or read(shard.path, options)
         return (read_file(file, options) for file in files)
-    if layout.has_columns and not shard.byte_range.start:
+    is_file_start = shard.byte_range.start == 0
+    if layout.has_columns and is_file_start:
         find_warnings = _find_record_warnings if layout.is_decoded else _find_row_warnings
         options.notices.warnings.extend(
             Finding("columns", WARNING, f"{shard.path}: {message}", advice)
@@ -215,37 +217,35 @@ def _read_undecoded(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
 def _collect_plain_documents(
     items: Sequence[LabelledBlock | Document], max_document_bytes: int
 ) -> tuple[list[LabelledBlock], list[Document]]:
-    """Return blocks of the documents whose text needs no decoding, and the other documents."""
+    """Return blocks of the documents whose text needs no decoding, and the remaining documents."""
     blocks = [item for item in items if isinstance(item, LabelledBlock)]
     documents = [item for item in items if not isinstance(item, LabelledBlock)]
+    # One test of all texts together is usually enough.
     joined = b"\n".join([document.text for document in documents])
     are_all_plain = is_plain(joined) and BOM_UTF8 not in joined and b"%PDF-" not in joined
-    other_documents = []
+    remaining_documents = []
     labels = []
     texts = []
     for document in documents:
-        _, label, text, fields, _, problem, *_ = document
+        text = document.text
         if (
-            problem is None
-            and label
-            and not fields
+            document.problem is None
+            and document.label
+            and not document.fields
             and len(text) <= max_document_bytes
             and (are_all_plain or (is_plain(text) and not text.startswith((BOM_UTF8, b"%PDF-"))))
         ):
-            labels.append(label)
+            labels.append(document.label)
             texts.append(text)
         else:
-            other_documents.append(document)
+            remaining_documents.append(document)
     if labels:
         blocks.append(LabelledBlock.from_labels(labels, texts))
-    return blocks, other_documents
+    return blocks, remaining_documents
 
 
 def read_document_bytes(name: str, body: bytes, reading: Reading) -> Document:
-    """Return the document in some bytes, which are decoded like those of a file.
-
-    If it is unreadable, it has its problem.
-    """
+    """Return the document in ``body``, the bytes of a file; an unreadable one has its problem."""
     file_reading = replace(reading, format="dir", file_column=None)
     options = create_reader_options(file_reading, Notices(), labelled=False)
     return next(_decode_documents([Document(name, None, body)], options))
@@ -254,8 +254,8 @@ def read_document_bytes(name: str, body: bytes, reading: Reading) -> Document:
 def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
     """Return the format, with ``auto`` replaced by that of the first path.
 
-    Its kind or name decides, for a ``labelled`` corpus also its content. Raise `UsageError` if a
-    path must be converted first.
+    A directory shows its format by its files, a file by its suffix and, in a ``labelled`` corpus,
+    by its content. Raise `UsageError` if a path must be converted first.
     """
     if file_format != "auto":
         return file_format
@@ -263,7 +263,8 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
         _check_convertible_suffix(path)
     detected = detect_format_by_name(paths[0]) if paths else "dir"
     if labelled:
-        detected = detected or _detect_format_by_content(paths[0])
+        if detected is None:
+            detected = _detect_format_by_content(paths[0])
         if detected in (None, "dir") and _are_class_files(paths):
             return "lines"
     return detected or "dir"
@@ -272,8 +273,8 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
 def _are_class_files(paths: Sequence[str]) -> bool:
     """Return whether several files, or those in a folder, clearly have one document per line.
 
-    Their names are words, which are then the classes. Each has as many lines as there are files,
-    and no other format.
+    Their names are words, which are then the classes. Each file has at least as many lines as there
+    are files, and is in no other format.
     """
     from nbtext.corpus.directory import list_visible_paths
 
@@ -285,7 +286,7 @@ def _are_class_files(paths: Sequence[str]) -> bool:
     except OSError:
         return False
     return len(entries) > 1 and all(
-        is_folder is False
+        is_folder is False  # not None: special files are excluded
         and _CLASS_FILE.fullmatch(os.path.basename(path))
         and len(_peek_lines(path)) >= len(entries)
         and _detect_format_by_content(path) is None
@@ -366,26 +367,26 @@ def _contains_records(start: bytes) -> bool:
 def choose_format(paths: Sequence[str], training_reading: Reading) -> str:
     """Return the format of paths for a model.
 
-    It is that of the first path, by its kind, name or content, else that of the training documents.
-    Raise `UsageError` for a file that must be converted first.
+    It is the format that the kind, name or content of the first path shows, else the format of the
+    training documents. Raise `UsageError` for a file that must be converted first.
     """
     path, *later_paths = paths
     training_format = training_reading.format
-    layout = FORMATS.get(training_format)
-    if layout is None or layout.is_counted:
+    layout = training_reading.layout
+    if training_format not in FORMATS or layout.is_counted:
         return training_format
-    if (name_format := detect_format_by_name(path)) is not None:
+    name_format = detect_format_by_name(path)
+    if name_format is not None:
         if training_format == "lines" and name_format == "dir" and _are_class_files(paths):
             return "lines"
         return name_format
     if layout.has_file_per_document:
         return _choose_document_format(path, training_format)
     exists = path == "-" or os.path.exists(path)
-    is_single_table = (
-        layout.has_columns and exists and not Attributes.from_settings(training_reading).names
-    )
-    if not is_single_table or any(
-        detect_format_by_name(later) not in (None, "dir") for later in later_paths
+    has_attributes = bool(Attributes.from_settings(training_reading).names)
+    reads_columns = layout.has_columns and exists and not has_attributes
+    if not reads_columns or any(
+        detect_format_by_name(later_path) not in (None, "dir") for later_path in later_paths
     ):
         return training_format
     return _choose_table_format(path, training_reading)
@@ -395,16 +396,14 @@ def _choose_document_format(path: str, training_format: str) -> str:
     """Return the format of a path for a model that was trained on one document per file."""
     from nbtext.corpus.mailboxes import is_mbox
 
-    is_file = os.path.isfile(path)
-    if is_file:  # a pipe contains one document
-        start = peek_start(path)
-        if JSON_ARRAY_START.match(start):
-            return "jsonl"
-        if is_mbox(start):
-            return "mbox"
-        if training_format == "maildir":
-            return "dir"
-    return training_format
+    if not os.path.isfile(path):  # a pipe contains one document
+        return training_format
+    start = peek_start(path)
+    if JSON_ARRAY_START.match(start):
+        return "jsonl"
+    if is_mbox(start):
+        return "mbox"
+    return "dir" if training_format == "maildir" else training_format
 
 
 def choose_reading(
@@ -412,7 +411,7 @@ def choose_reading(
 ) -> Reading:
     """Return the settings with which to read documents for a model.
 
-    They are the settings of training, changed by the given ones and by the format of the paths.
+    They are the settings of training, changed by ``given_settings`` and by the format of the paths.
     Raise `UsageError` for counted features if the model was trained on texts, and for a different
     number of attributes.
     """
@@ -447,7 +446,7 @@ def choose_reading(
 def _choose_table_format(path: str, training_reading: Reading) -> str:
     """Return the format of a file for a model of tables or JSON lines.
 
-    A file that is neither is one document, since a text has no columns.
+    A file that is neither a table nor JSON is one document, since a text has no columns.
     """
     from nbtext.corpus.columns import is_table, split_rows
 
@@ -455,8 +454,9 @@ def _choose_table_format(path: str, training_reading: Reading) -> str:
     text = start.removeprefix(BOM_UTF8)
     if not text.strip():
         return training_reading.format
-    if FORMATS[training_reading.format].is_decoded:
-        return "jsonl" if text[:256].lstrip().startswith((b"{", b"[")) else "dir"
+    if training_reading.layout.is_decoded:
+        is_json = text[:_JSON_MARGIN_BYTES].lstrip().startswith((b"{", b"["))
+        return "jsonl" if is_json else "dir"
     if _contains_records(text):
         return "jsonl"
     rows = split_rows(
@@ -473,7 +473,8 @@ def _choose_table_format(path: str, training_reading: Reading) -> str:
 def count_document_lines(path: str) -> int | None:
     """Return the number of lines at the start of a file that look like one document each.
 
-    None if they look like one text, with empty lines or with line breaks at about the same width.
+    None if they look like one text: if there are empty lines, or if at most one line in ten is
+    clearly shorter than the longest.
     """
     lines = _peek_lines(path)
     max_bytes = max(map(len, lines), default=0)
@@ -499,25 +500,24 @@ def resolve_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -
 
     Columns that are not set are detected.
     """
-    file_format = reading.format
-    if file_format == "auto" and reading.records is not None:
-        file_format = "jsonl"
+    if reading.format == "auto" and reading.records is not None:
+        reading = replace(reading, format="jsonl")
     uses_content = labelled and reading.label_pattern is None
-    file_format = resolve_format(paths, file_format, labelled=uses_content)
+    file_format = resolve_format(paths, reading.format, labelled=uses_content)
     reading = replace(reading, format=file_format)
     document = _resolve_kind(reading, paths, labelled=labelled)
     text_column = reading.file_column or reading.text_column
     if not text_column and Attributes.from_settings(reading).names:
         text_column = NO_TEXT
     reading = replace(reading, document=document, text_column=text_column or None)
-    if FORMATS[file_format].has_columns and paths:
+    if reading.has_columns and paths:
         return _detect_columns(reading, paths[0], labelled=labelled)
     return reading
 
 
 def _resolve_kind(reading: Reading, paths: Sequence[str], *, labelled: bool) -> str:
     """Return the kind of documents: text, html, mail, or `KIND_BY_NAME`."""
-    layout = FORMATS[reading.format]
+    layout = reading.layout
     if layout.is_mail:
         return "mail"
     if layout.is_counted:
@@ -548,11 +548,12 @@ def _detect_kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 
     kinds = set()
     known_suffixes = set()
-    for name, *_ in scan_files(paths, labelled=labelled):
+    for name, _, _ in scan_files(paths, labelled=labelled):
         suffix = name[name.rfind(".") :]
         if suffix in known_suffixes:  # many files have few different suffixes
             continue
-        if strip_compression_suffix(name) == name:
+        is_compressed = strip_compression_suffix(name) != name
+        if not is_compressed:
             known_suffixes.add(suffix)
         kinds.add(_get_kind_of_file(name))
         if len(kinds) > 1:
@@ -561,12 +562,14 @@ def _detect_kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 
 
 def detect_text_kinds(text: bytes) -> list[str]:
-    """Return the kinds other than text that the start of a text looks like; also ``mbox``."""
+    """Return what the start of a text looks like: the format ``mbox``, or kinds other than text."""
     from nbtext.corpus.mailboxes import is_mbox
 
     if is_mbox(text[:DETECTION_BYTES]):
         return ["mbox"]
-    return [kind for kind, match in TEXT_KIND_MATCHERS.items() if match(text, 0, KIND_PROBE_BYTES)]
+    return [
+        kind for kind, match in _TEXT_KIND_MATCHERS.items() if match(text, 0, _KIND_PROBE_BYTES)
+    ]
 
 
 def find_text_kind_warnings(
@@ -574,11 +577,11 @@ def find_text_kind_warnings(
 ) -> Iterator[Finding]:
     """Yield a warning for each kind that many documents look like, although they are read as text.
 
-    ``kind_counts`` are the numbers of documents by kind; ``scope`` ends the message.
+    ``kind_counts`` are the numbers of documents by kind, as `detect_text_kinds` returns them;
+    ``scope`` ends the message.
     """
     for kind, n_of_kind in kind_counts.items():
-        is_known = kind in TEXT_KIND_MATCHERS or kind == "mbox"
-        if is_known and n_of_kind >= MIN_KIND_PROPORTION * n_documents:
+        if n_of_kind >= _MIN_KIND_PROPORTION * n_documents:
             quantity = format_quantity(n_of_kind, "document")
             option = "format" if kind in FORMATS else "document"
             yield Finding(
@@ -592,7 +595,8 @@ def find_text_kind_warnings(
 def find_folder_kind_warnings(folder: str) -> Iterator[Finding]:
     """Yield the warnings of `find_text_kind_warnings` for a sample of the files of a corpus.
 
-    The sample has some files that are texts by their names, from each of the first class folders.
+    The sample has the first files of the first class folders, unless they are mail or HTML by
+    their names.
     """
     from nbtext.corpus.directory import list_visible_paths, scan_files
 
@@ -615,11 +619,12 @@ def find_folder_kind_warnings(folder: str) -> Iterator[Finding]:
 def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     """Return settings with the delimiter, and the columns or keys, that a file shows.
 
-    Only those that are not set are changed.
+    Settings that are set are not changed.
     """
     has_label = reading.label_column is not None or not labelled
     has_columns = reading.text_column is not None and has_label
-    if has_columns and (reading.delimiter is not None or reading.format != "csv"):
+    has_delimiter = reading.delimiter is not None or reading.format != "csv"
+    if has_columns and has_delimiter:
         # A single prediction saves the import of columns.py, which takes time.
         return reading
     from nbtext.corpus.columns import (
@@ -632,13 +637,13 @@ def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
 
     if has_columns and not implies_header(reading):
         return reading
-    # A pipe with documents to classify may be slow, so do not wait for it.
-    pipe_bytes = 0
-    if labelled:
-        pipe_bytes = DETECTION_BYTES
-    if FORMATS[reading.format].is_decoded:
-        records = parse_first_records(peek_start(path, pipe_bytes=pipe_bytes))
-        if reading.records is not None:
+    # A pipe with documents to classify may be slow, so do not wait for more than a line.
+    pipe_bytes = DETECTION_BYTES if labelled else 0
+    if reading.layout.is_decoded:
+        start = peek_start(path, pipe_bytes=pipe_bytes)  # also replayed to the peek at an array
+        if reading.records is None:
+            records = parse_first_records(start)
+        else:
             from nbtext.corpus.lines import peek_array_records
 
             records = peek_array_records(path, reading)
@@ -662,16 +667,16 @@ def read_first_rows(path: str, reading: Reading) -> list[list[str]]:
 def find_corpus_warnings(
     paths: Sequence[str], reading: Reading, resolved_reading: Reading
 ) -> Iterator[Finding]:
-    """Yield what may be wrong with how a corpus is read, from its first bytes or file names.
+    """Yield warnings about how a corpus may be misread, from its first bytes or file names.
 
-    The settings are those before and after `resolve_reading`.
+    ``reading`` are the settings before, ``resolved_reading`` after `resolve_reading`.
     """
     file_format = resolved_reading.format
     if file_format in ("dir", "lines"):
         from nbtext.corpus.directory import scan_files
         from nbtext.corpus.format_hints import find_misread_files
 
-        files = (path for *_, path in scan_files(paths, labelled=file_format == "dir"))
+        files = (path for _, _, path in scan_files(paths, labelled=file_format == "dir"))
         yield from find_misread_files(files, resolved_reading)
     elif reading.format == "auto" and file_format == "tsv":
         from nbtext.corpus.columns import has_quoted_cells
@@ -687,8 +692,8 @@ def _read_delimiter_and_rows(
 ) -> tuple[str | None, list[list[str]]]:
     """Return the delimiter of a table, and its first rows.
 
-    The delimiter is None if it is the default of the format. The rows are those in the first
-    64 KiB or, if there are none, in the first 4 MiB.
+    The delimiter is None if it is the default of the format. The rows are taken from the first
+    `DETECTION_BYTES` of the file or, if they contain no row, from the first `MAX_FIRST_LINE_BYTES`.
     """
     from nbtext.corpus.columns import find_delimiter, split_rows
 
@@ -711,7 +716,7 @@ def _read_delimiter_and_rows(
 
 
 def _find_row_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str, str]]:
-    """Yield what may be wrong with how a table is read, and advice.
+    """Yield pairs of a message about how a table may be misread, and advice.
 
     Raise `UsageError` for a header that is a row of data by the settings.
     """
@@ -724,7 +729,7 @@ def _find_row_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str,
     except UsageError as problem:
         problem.where = path
         raise
-    # If the text column is also an extra column, as for label --take, texts are not documents.
+    # If the text column is also an extra column, as for label --take, its texts are not checked.
     if rows and reading.text_column not in options.columns:
         uses_all_rows = options.labelled and options.row_condition is None
         folder = os.path.dirname(path)
@@ -732,7 +737,10 @@ def _find_row_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str,
 
 
 def _find_record_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str, str]]:
-    """Yield what may be wrong with how JSON objects are read, if all are used for training."""
+    """Yield pairs of a message about how JSON objects may be misread, and advice.
+
+    Yield nothing unless all objects are used for training.
+    """
     from nbtext.corpus.columns import find_record_warnings, parse_first_records
 
     uses_all_records = options.labelled and options.row_condition is None
@@ -778,16 +786,16 @@ def create_reader_options(
     ``condition``: ``NAME=VALUE`` or ``NAME!=VALUE`` of a column or mail header. Raise `UsageError`
     if the arguments do not fit the format.
     """
-    layout = FORMATS[reading.format]
     attributes = Attributes.from_settings(reading)
     tag_columns: tuple[str, ...] = ()
-    if reading.tag_fields and layout.has_columns:
+    if reading.tag_fields and reading.has_columns:
         tag_columns = tuple(reading.tag_fields.split(","))
     weight_column = reading.weight_column
     if not labelled or weight_column == NO_TEXT:
         weight_column = None
     condition_name, row_condition = _parse_condition(condition or "")
-    has_headers = reading.document in ("mail", KIND_BY_NAME) and not layout.has_columns
+    has_headers = reading.document in ("mail", KIND_BY_NAME) and not reading.has_columns
+    condition_header = condition_name if has_headers else ""
     condition_column = "" if has_headers else condition_name
     all_columns = (
         *attributes.names,
@@ -797,22 +805,22 @@ def create_reader_options(
     )
     _check_options(reading, all_columns, condition_name, labelled=labelled)
     return ReaderOptions(
-        reading,
-        notices,
-        labelled,
-        all_columns,
-        attributes,
-        tag_columns,
-        weight_column,
+        reading=reading,
+        notices=notices,
+        labelled=labelled,
+        columns=all_columns,
+        attributes=attributes,
+        tag_columns=tag_columns,
+        weight_column=weight_column,
         row_condition=row_condition,
-        condition_header=condition_name if has_headers else "",
+        condition_header=condition_header,
     )
 
 
 def _parse_condition(condition: str) -> tuple[str, tuple[str, bool] | None]:
-    """Return the name in a condition, and its value with False if it is negated.
+    """Return the name in a condition, and a pair: its value, and False if it is negated.
 
-    An empty condition has no value.
+    For an empty condition, the pair is None.
 
     >>> _parse_condition("part=train"), _parse_condition("part!=test")
     (('part', ('train', True)), ('part', ('test', False)))
@@ -828,7 +836,7 @@ def _check_options(
 ) -> None:
     """Raise `UsageError` if settings or columns do not fit the format."""
     file_format = reading.format
-    layout = FORMATS[file_format]
+    layout = reading.layout
     is_mail_possible = reading.document in ("mail", KIND_BY_NAME)
     decodes_files = layout.has_file_per_document or layout.is_mail
     if not decodes_files and not is_ascii_compatible(reading.encoding):
@@ -859,7 +867,7 @@ def _create_decoder(reading: Reading, kind: str) -> Decoder:
 
     The text and the fields may contain separators of documents.
     """
-    is_utf8 = FORMATS[reading.format].is_decoded and not reading.has_whole_files
+    is_utf8 = reading.layout.is_decoded and not reading.has_whole_files
     encoding = "utf-8" if is_utf8 else reading.encoding
     if kind == "mail":
         from nbtext.corpus.mail.mail import MailOptions, read_mail
@@ -891,7 +899,7 @@ def _decode_documents(
     """Yield documents with their text in UTF-8, fields, values and weight.
 
     An exception becomes the document's problem. Documents that do not meet the row condition, or
-    have weight 0, are dropped. With a ``folder``, texts are paths relative to it.
+    have weight 0, are dropped. With a ``folder``, texts are paths relative to this folder.
     """
     extra = options.column_positions.extra
     decode = _create_document_decoder(options, folder)
@@ -899,7 +907,7 @@ def _decode_documents(
         unreadable = document._replace(
             text=b"", fields=(), values=(), columns=document.columns[extra]
         )
-        decoded: Document | None = unreadable
+        decoded: Document | None = unreadable  # None: the row condition fails
         if document.problem is None:
             try:
                 decoded = decode(document)
@@ -920,11 +928,10 @@ def _create_document_decoder(
     reading = options.reading
     positions = options.column_positions
     get_decoder = cache(partial(_create_decoder, reading))
-    kind = reading.document
     may_be_binary = (
         reading.encoding == "auto"
-        and kind != "mail"
-        and not (FORMATS[reading.format].is_decoded or reading.has_whole_files)
+        and reading.document != "mail"
+        and not (reading.layout.is_decoded or reading.has_whole_files)
     )
     # Counted features are names, which must not be joined.
     clean = replace_separators if reading.is_counted else clean_text
@@ -932,50 +939,61 @@ def _create_document_decoder(
     has_attributes = bool(options.attributes.names)
 
     def decode(document: Document) -> Document | None:
-        name, label, body, record_fields, _, _, columns, weight = document
-        if options.row_condition is not None:
-            value, must_have = options.row_condition
-            if _has_value(value, body, columns, options) is not must_have:
-                return None
-        path = name
+        if not _meets_row_condition(document, options):
+            return None
+        path = document.id
+        body = document.text
         if folder is not None:
             path, body = _read_named_file(folder, body, options)
-        label = _resolve_label(label, name, body, options)
-        document_kind = _get_kind_of_file(path) if kind == KIND_BY_NAME else kind
-        decoded_text, issues, decoded_fields = get_decoder(document_kind)(body)
+        label = _resolve_label(document.label, document.id, body, options)
+        kind = reading.document
+        if kind == KIND_BY_NAME:
+            kind = _get_kind_of_file(path)
+        decoded_text, issues, decoded_fields = get_decoder(kind)(body)
         text = clean(decoded_text)
         if text is not decoded_text and may_be_binary:
             check_not_binary(body)
+        columns = document.columns
+        fields = document.fields or decoded_fields
         if tag_names:
-            fields = _create_tag_fields(tag_names, columns[positions.fields])
-        else:
-            fields = record_fields or decoded_fields
+            tag_texts = zip(tag_names, columns[positions.fields], strict=True)
+            fields = [(name, tag_text.encode()) for name, tag_text in tag_texts if tag_text]
         if fields:
             fields = clean_fields(fields)
         values: tuple[str, ...] = ()
         if has_attributes:
             values = options.attributes.normalise_values(columns[positions.attributes])
+        weight = document.weight
         if options.weight_column is not None:
             weight = parse_weight(options.weight_column, columns[positions.weight])
         options.notices.transcoded += issues.is_transcoded
         options.notices.replaced += issues.has_replacements
-        return Document(name, label, text, fields, values, None, columns[positions.extra], weight)
+        return Document(
+            document.id,
+            label,
+            text,
+            fields,
+            values,
+            columns=columns[positions.extra],
+            weight=weight,
+        )
 
     return decode
 
 
-def _create_tag_fields(names: Sequence[bytes], values: Names) -> Fields:
-    """Return the fields of tag columns; an empty value adds none."""
-    return [(name, value.encode()) for name, value in zip(names, values, strict=True) if value]
+def _meets_row_condition(document: Document, options: ReaderOptions) -> bool:
+    """Return whether a row, or a mail, meets the condition of ``options``, if there is one."""
+    if options.row_condition is None:
+        return True
+    value, must_have = options.row_condition
+    header = options.condition_header
+    if header:
+        from nbtext.corpus.mail.headers import has_header_value
 
-
-def _has_value(value: str, body: bytes, columns: Names, options: ReaderOptions) -> bool:
-    """Return whether the condition column of a row, or the header of a mail, has a value."""
-    if not options.condition_header:
-        return columns[options.column_positions.condition] == value
-    from nbtext.corpus.mail.headers import has_header_value
-
-    return has_header_value(body, options.condition_header, value, options.reading.encoding)
+        has_value = has_header_value(document.text, header, value, options.reading.encoding)
+    else:
+        has_value = document.columns[options.column_positions.condition] == value
+    return has_value == must_have
 
 
 def _read_named_file(folder: str, name: bytes, options: ReaderOptions) -> tuple[str, bytes]:

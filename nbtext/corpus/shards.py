@@ -122,7 +122,7 @@ def split_corpus(
     path: reading it reports the reason. Compressed files are cut only if ``is_local``: if processes
     of this machine read the shards.
     """
-    layout = FORMATS[options.reading.format]
+    layout = options.reading.layout
     if options.reading.format == "mbox":
         from nbtext.corpus.mailboxes import list_mboxes
 
