@@ -1,4 +1,4 @@
-"""Formats ``csv`` and ``tsv``: one document per row, with label and text in columns.
+"""Read the formats ``csv`` and ``tsv``: one document per row, with label and text in columns.
 
 Cells of csv may be quoted; in tsv a quote is an ordinary character.
 """
@@ -71,12 +71,14 @@ _MIN_FIELD_LIMIT_CHARS = 1 << 17
 """The default limit of `csv` for a cell, which is never lowered."""
 
 Row = tuple[int, list[bytes] | None]
-"""The number of a row, and its cells as stored; None for a row beyond the size limit."""
+"""The number of a row in the file, from 1, and its cells as stored.
+
+The cells are None if the row is larger than a document may be.
+"""
 
 
-# Not an error: the reader continues after the record.
-class _RecordTooLarge(Exception):  # noqa: N818
-    """Raised through `csv.reader` when a record is beyond the size limit."""
+class _RecordTooLarge(Exception):  # noqa: N818 - no error: the reader continues after the record
+    """Raised through `csv.reader` when a record is larger than a document may be."""
 
 
 class _CsvLines:
@@ -92,22 +94,22 @@ class _CsvLines:
         """Number of lines before the current record."""
 
     def start_record(self) -> None:
-        """Note that the lines so far are complete records."""
+        """Count from here: the lines so far are complete records."""
         self.lines_before_record = self._n_lines
         self._n_chars = 0
         self._n_quotes = 0
 
     def __iter__(self) -> Iterator[str]:
         """Yield lines. Skip a record beyond the limit and raise `_RecordTooLarge` after it."""
-        while line := self._text.readline(self._limit + 3):
+        max_chars = self._limit + len("\r\n")
+        while line := self._text.readline(max_chars + 1):
             self._n_lines += 1
             self._n_chars += len(line)
             self._n_quotes += line.count('"')
-            if self._n_chars <= self._limit + 2:
-                yield line
-                continue
-            self._skip_record(line)
-            raise _RecordTooLarge
+            if self._n_chars > max_chars:
+                self._skip_record(line)
+                raise _RecordTooLarge
+            yield line
 
     def _skip_record(self, line: str) -> None:
         """Skip the remainder of a record, up to a line end after an even number of quotes."""
@@ -121,10 +123,11 @@ class _CsvLines:
 def _read_csv_rows(
     stream: BufferedReader, options: ReaderOptions, rows_before: int, lines_before: int
 ) -> Generator[Row]:
-    """Yield CSV records, numbered as a spreadsheet numbers its rows; skip empty ones.
+    """Yield CSV records, numbered as a spreadsheet numbers its rows; skip empty records.
 
-    Bytes that are not UTF-8 pass the text layer as surrogates, so that the encoding of each
-    document is detected separately. Raise `PathError` for invalid CSV.
+    ``rows_before`` and ``lines_before`` are the numbers of rows and lines in the file before the
+    stream. Bytes that are not UTF-8 become surrogates and are restored, so that the encoding of
+    each document is detected separately. Raise `PathError` for invalid CSV.
     """
     delimiter = get_delimiter(options.reading)
     text = io.TextIOWrapper(
@@ -160,7 +163,7 @@ def _read_csv_rows(
 def contains_rows(record: Sequence[AnyStr], delimiter: AnyStr, line_end: AnyStr) -> bool:
     """Return whether a cell contains lines that look like rows.
 
-    Two stray quotes turn everything between them into one cell.
+    Such a cell arises because two stray quotes turn everything between them into one cell.
     """
     for cell in record:
         if cell.count(line_end) <= _MIN_SWALLOWED_LINES:
@@ -180,10 +183,10 @@ class _RowBlock(NamedTuple):
 
     rows: Iterator[Row]
     read_columns: Callable[[int, Sequence[int]], list[list[bytes]] | None] | None = None
-    """Reads columns faster than ``rows``; None if that is impossible.
+    """Reads the cells of some columns faster than ``rows``; None if that is impossible.
 
-    Takes the number of columns, and the indices of those to return. Returns their cells, or None
-    if rows must be checked one by one.
+    Takes the number of columns of the table, and the indices of the columns to return. Returns
+    None if the rows must be checked one by one.
     """
 
 
@@ -209,7 +212,7 @@ def _read_tsv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
 def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_RowBlock]:
     """Yield blocks of complete records.
 
-    The remainder is one block as soon as no record end is found, or the CSV is invalid.
+    As soon as no end of a record is found, or the CSV is invalid, the remainder is one block.
     """
     csv.field_size_limit(max(options.max_document_bytes, _MIN_FIELD_LIMIT_CHARS))
     delimiter = get_delimiter(options.reading)
@@ -226,7 +229,7 @@ def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
         if not size and len(pending) < LINE_BLOCK_BYTES:
             continue
         records = None
-        if 0 < size <= options.max_document_bytes:
+        if 0 < size <= options.max_document_bytes:  # so no record can be too large
             encoding = "utf-8" if rows_before else "utf-8-sig"
             records = _parse_records(pending[:size], encoding, delimiter)
         if records is None:
@@ -243,12 +246,14 @@ def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
                     _take_columns, parsed, [record for _, record in numbered_records], delimiter
                 ),
             )
+        # lines end with LF, CR or CRLF
         lines_before += parsed.count(b"\n") + parsed.count(b"\r") - parsed.count(b"\r\n")
         rows_before += len(records)
     remainder = prepend_bytes(pending, stream)
     with closing(_read_csv_rows(remainder, options, rows_before, lines_before)) as rows:
         yield _RowBlock(rows)
-    next(line_blocks, None)  # raises the exception from reading
+    # The generator raises an exception from reading only when it is asked for the next block.
+    next(line_blocks, None)
 
 
 def _parse_records(content: bytes, encoding: str, delimiter: str) -> list[list[str]] | None:
@@ -268,7 +273,8 @@ def _take_columns(
 ) -> list[list[bytes]] | None:
     """Return columns of CSV records; None if rows must be checked one by one.
 
-    ``content`` is the CSV of the records, ``width`` the expected number of columns.
+    ``content`` is the CSV of the records, ``width`` the expected number of columns. The result has
+    a list of cells for each of the ``column_indices``.
     """
     has_line_end_in_cell = content.count(b"\n") > len(records)
     if has_line_end_in_cell and any(contains_rows(record, delimiter, "\n") for record in records):
@@ -281,16 +287,19 @@ def _take_columns(
 def _split_columns(
     content: bytes, delimiter: bytes, width: int, column_indices: Sequence[int]
 ) -> list[list[bytes]] | None:
-    """Return columns of TSV lines; None if rows must be checked one by one."""
+    """Return columns of TSV lines; None if rows must be checked one by one.
+
+    The arguments and the result are like those of `_take_columns`.
+    """
     plain = normalize_plain_lines(content)
     if plain is None or len(delimiter) != 1 or delimiter in b"\r\n":
         return None
     octets = np.frombuffer(plain + b"\n", np.uint8)
-    cell_ends = np.flatnonzero((octets == delimiter[0]) | (octets == ord("\n")))
-    if cell_ends.size % width:
-        return None
-    is_row_end = np.arange(1, cell_ends.size + 1) % width == 0
-    if not np.array_equal(octets[cell_ends] == ord("\n"), is_row_end):
+    is_line_end = octets == ord("\n")
+    cell_ends = np.flatnonzero((octets == delimiter[0]) | is_line_end)
+    n_cells = cell_ends.size
+    should_end_line = np.arange(1, n_cells + 1) % width == 0
+    if n_cells % width or not np.array_equal(is_line_end[cell_ends], should_end_line):
         return None
     cell_starts = np.append(0, cell_ends[:-1] + 1)
     columns = []
@@ -305,7 +314,7 @@ class _ColumnFinder:
     """Finds the indices of columns that settings name."""
 
     def __init__(self, header: Sequence[str] | None, path: str) -> None:
-        """Index the names in the header, None for a table without one."""
+        """Index the names in the header of a table, which is None if the table has none."""
         self._header = header
         self._path = path
         self._indices: dict[str, list[int]] = {}
@@ -318,8 +327,8 @@ class _ColumnFinder:
     def find(self, name: str) -> int:
         """Return the index of a column, given its name, or its number from 1.
 
-        Raise `UsageError` for the number 0 or a missing header, `PathError` if the header does not
-        have the name exactly once.
+        Raise `UsageError` for the number 0, and for a name if the table has no header. Raise
+        `PathError` if the name is missing from the header or repeated in it.
         """
         if name.isascii() and name.isdigit():
             if int(name) < 1:
@@ -350,7 +359,7 @@ class _ColumnIndices(NamedTuple):
     id: int | None
     extra: list[int]
     marks: Mapping[str, int] = {}
-    """For labels that each have a column of marks, the index of that column."""
+    """Index of the column of marks of each label, if labels have columns of their own."""
 
     @classmethod
     def from_options(
@@ -364,18 +373,21 @@ class _ColumnIndices(NamedTuple):
         marks: dict[str, int] = {}
         if options.labelled:
             label_column = reading.label_column or "1"
-            if "," in label_column and label_column not in columns:
+            names_several = "," in label_column and label_column not in columns
+            if names_several:
                 marks = {name: columns.find(name) for name in label_column.split(",")}
             else:
                 label = columns.find(label_column)
-        document_id = None if reading.id_column is None else columns.find(reading.id_column)
+        document_id = None
+        if reading.id_column is not None:
+            document_id = columns.find(reading.id_column)
         if label in texts or not set(texts).isdisjoint(marks.values()):
             raise UsageError(
                 "--label-column and --text-column are the same column", hint="give each its own"
             )
         extra = list(map(columns.find, options.columns))
         indices = cls(texts, label, document_id, extra, marks)
-        if indices.last < 0:
+        if indices.last == -1:
             raise UsageError(
                 "--text-column none leaves no column to read",
                 hint="name the column of the text, or columns beside it",
@@ -388,9 +400,12 @@ class _ColumnIndices(NamedTuple):
         indices = (*self.texts, self.label, self.id, *self.extra, *self.marks.values())
         return max((index for index in indices if index is not None), default=-1)
 
-    def join_texts(self, cells: Sequence[bytes]) -> bytes:
-        """Return the text of a row."""
-        return b"\n".join([cells[index] for index in self.texts])
+    def is_blank(self, cells: list[bytes] | None) -> bool:
+        """Return whether a row is an empty line to skip.
+
+        If only the first column is read, an empty line is a row with an empty cell.
+        """
+        return _is_empty_line(cells) and self.last > 0
 
     def collect_marked_labels(self, cells: Sequence[bytes], encoding: str) -> Label:
         """Return the set of labels for which a row has a mark."""
@@ -407,9 +422,11 @@ class _ColumnIndices(NamedTuple):
         if block.read_columns is None or not self.texts or self.label is None or width <= self.last:
             return None
         columns = block.read_columns(width, (self.label, *self.texts))
-        if columns is None or b"" in columns[0]:
+        if columns is None:
             return None
         labels, *text_columns = columns
+        if b"" in labels:
+            return None
         texts = text_columns[0]
         if len(text_columns) > 1:
             texts = list(map(b"\n".join, zip(*text_columns, strict=True)))
@@ -419,14 +436,14 @@ class _ColumnIndices(NamedTuple):
 def read_table(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield the document in each row, named by its id column, else ``path:row``.
 
-    The header is row 1.
+    Rows are numbered from 1, the header included.
     """
     read_blocks = _read_csv_blocks if options.reading.format == "csv" else _read_tsv_blocks
     with open_stream(path, options) as stream, ExitStack() as stack:
         blocks: Iterable[_RowBlock] = stack.enter_context(closing(read_blocks(stream, options)))
         starts_inside_file = options.byte_range.start > 0
         first_blocks = blocks
-        if starts_inside_file:
+        if starts_inside_file:  # the header and the width are at the start of the file
             start_options = replace(options, byte_range=WHOLE_FILE, accepts_blocks=False)
             start_stream = stack.enter_context(open_stream(path, start_options))
             first_blocks = stack.enter_context(closing(read_blocks(start_stream, start_options)))
@@ -446,7 +463,8 @@ def read_table(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
 def _take_first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:
     """Return the cells of the first row, and the remaining rows of its block.
 
-    Empty lines above it, as spreadsheets leave them, are skipped; a block may end with them.
+    Empty lines above the first row, as spreadsheets leave them, are skipped. A block may consist of
+    such lines.
     """
     for block in blocks:
         for _, cells in block.rows:
@@ -459,7 +477,7 @@ def _find_first_width(blocks: Iterable[_RowBlock], indices: _ColumnIndices) -> i
     """Return the number of columns of the first row; 0 if there are no rows."""
     for block in blocks:
         for _, cells in block.rows:
-            if cells is not None and not (_is_empty_line(cells) and indices.last):
+            if cells is not None and not indices.is_blank(cells):
                 return len(cells)
     return 0
 
@@ -475,8 +493,10 @@ def _read_documents(
     width: int,
     options: ReaderOptions,
 ) -> Iterator[Document | LabelledBlock]:
-    """Yield the documents of rows. ``width`` is the number of columns, 0: that of the first row."""
-    last = indices.last
+    """Yield the documents of rows.
+
+    ``width`` is the number of columns. If it is 0, the first row determines it.
+    """
     parse_row = _create_row_parser(indices, options)
     for row_block in blocks:
         block = indices.build_block(row_block, width)
@@ -484,9 +504,10 @@ def _read_documents(
             yield block
             continue
         for number, cells in _warn_of_swallowed_rows(row_block.rows, path, options):
-            if _is_empty_line(cells) and last:
-                continue  # an empty line between rows, or at the end
-            width = width or len(cells or ())
+            if indices.is_blank(cells):
+                continue
+            if not width and cells is not None:
+                width = len(cells)
             yield parse_row(f"{path}:{number}", cells, width)
 
 
@@ -505,8 +526,7 @@ def _create_row_parser(
         try:
             if cells is None:
                 raise create_size_error(options.max_document_bytes)  # noqa: TRY301 - caught below
-            if len(cells) <= last or len(cells) != width > last:
-                raise _create_width_error(len(cells), width, last)  # noqa: TRY301 - as above
+            _check_width(len(cells), width, last)
             if indices.id is not None:
                 name = cells[indices.id].decode("utf-8", "surrogateescape") or name
             label: Label | None = None
@@ -514,10 +534,10 @@ def _create_row_parser(
                 label = decode_label(cells[indices.label], encoding)
             if indices.marks:
                 label = indices.collect_marked_labels(cells, encoding)
-            columns = tuple(
-                [to_utf8(cells[index], encoding)[0].decode() for index in indices.extra]
-            )
-            return Document(name, label, indices.join_texts(cells), columns=columns)
+            text = b"\n".join([cells[index] for index in indices.texts])
+            extra_cells = [to_utf8(cells[index], encoding) for index in indices.extra]
+            columns = tuple([cell.decode() for cell, _ in extra_cells])
+            return Document(name, label, text, columns=columns)
         except Exception as exception:  # noqa: BLE001 - one row must not end a run
             return Document(name, problem=to_document_error(exception))
 
@@ -527,7 +547,7 @@ def _create_row_parser(
 def _warn_of_swallowed_rows(
     rows: Iterable[Row], path: str, options: ReaderOptions
 ) -> Iterator[Row]:
-    """Yield rows, and add a notice for the first one with a cell that contains other rows."""
+    """Yield rows, and add a warning to the notices for the first cell that contains other rows."""
     delimiter = get_delimiter(options.reading)
     encoded_delimiter = delimiter.encode("utf-8", "surrogateescape")
     is_checked = options.reading.format == "csv"
@@ -543,17 +563,20 @@ def _warn_of_swallowed_rows(
         yield number, cells
 
 
-def _create_width_error(n_cells: int, width: int, last: int) -> DocumentError:
-    """Return the error for a row with a wrong number of cells.
+def _check_width(n_cells: int, width: int, last: int) -> None:
+    """Raise `DocumentError` for a row with a wrong number of cells.
 
-    Expected are as many as in the first row or, if that has too few, enough for the ``last`` index.
+    A row must have as many cells as the first row, ``width``. If the first row itself is too short,
+    a row must have enough cells for the ``last`` index.
     """
     if width > last:
-        return DocumentError(
-            f"expected {format_quantity(width, 'column')}, found {n_cells}",
-            hint="check --delimiter",
+        if n_cells != width:
+            raise DocumentError(
+                f"expected {format_quantity(width, 'column')}, found {n_cells}",
+                hint="check --delimiter",
+            )
+    elif n_cells <= last:
+        raise DocumentError(
+            f"expected at least {format_quantity(last + 1, 'column')}, found {n_cells}",
+            hint="check --delimiter and --text-column",
         )
-    return DocumentError(
-        f"expected at least {format_quantity(last + 1, 'column')}, found {n_cells}",
-        hint="check --delimiter and --text-column",
-    )
