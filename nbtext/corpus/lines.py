@@ -1,4 +1,7 @@
-"""Formats with one document per line: ``lines``, ``fasttext``, ``svmlight`` and ``jsonl``."""
+"""Read the formats with one document per line: ``lines``, ``fasttext``, ``svmlight``, ``jsonl``.
+
+A file of ``jsonl`` may also be one JSON array of objects.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import json
 import os
 import re
 from codecs import BOM_UTF8
-from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
@@ -49,16 +51,16 @@ if TYPE_CHECKING:
     from nbtext.type_names import Fields, Names
 
     LineParser = Callable[[str, bytes], Document | None]
-    """Turns a document's name and a line into a document; None for a line to skip."""
+    """Turns the name of a document and a line into the document; returns None to skip the line."""
     BlockParser = Callable[[bytes], LabelledBlock | None]
-    """Turns plain lines into a block; None if they must be parsed one by one."""
+    """Turns plain lines into a block; returns None if they must be parsed one by one."""
     RecordParser = Callable[[str, dict[str, object]], Document]
-    """Turns a document's name and a JSON object into a document."""
+    """Turns the name of a document and a JSON object into the document."""
 
 LABEL_PREFIX = FORMATS["fasttext"].first_bytes
 
 _MISSING = object()
-"""Stands for the value at a key that a record does not have."""
+"""Takes the place of the value at a key that a record does not have."""
 
 _MAX_MARGIN_BYTES = 1 << 10
 """Maximum amount of white space before a JSON array."""
@@ -70,7 +72,7 @@ _MAX_KEY_CHARS = 30
 """Number of keys in a message, and of characters of a key."""
 
 _MIN_POSITIVE_MARK = 0.5
-"""A record has a label if its number there is at least this."""
+"""Minimum number at the key of a label for the record to have this label."""
 
 _FEATURE = re.compile(rb"\S+")
 _COUNTED_FEATURE = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
@@ -84,8 +86,9 @@ def read_each_line(
 ) -> Iterator[Document | LabelledBlock]:
     """Yield the document that ``parse_line`` makes of each line and its name ``path:line``.
 
-    An exception from it becomes the document's problem. Lines end only at LF. Where blocks are
-    allowed, ``parse_block`` is tried first on lines that are plain; see `normalize_plain_lines`.
+    An exception from ``parse_line`` becomes the document's problem. Lines end only at LF. If
+    ``options`` allow blocks, ``parse_block`` is tried first on lines that are plain; see
+    `normalize_plain_lines`.
     """
     limit = options.max_document_bytes
     with open_stream(path, options) as stream:
@@ -145,22 +148,22 @@ def _list_files(folder: str) -> list[str]:
 def read_fasttext(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``__label__x text``; labels are not part of the text.
 
-    If labels are needed, skip empty lines, and report lines without a label.
+    If labels are needed, empty lines are skipped, and a line without a label is a problem.
     """
     encoding = options.reading.encoding
 
     def parse_line(name: str, line: bytes) -> Document | None:
-        labels, text = _split_fasttext_line(line)
+        encoded_labels, text = _split_fasttext_line(line)
         if not options.labelled:
             return Document(name, None, text)
-        if not labels and not text.strip():
-            return None
-        if not labels:
+        if not encoded_labels:
+            if not text.strip():
+                return None
             raise DocumentError("no label: the line does not begin with __label__")
-        decoded = [decode_name(label, encoding) for label in labels]
-        if len(decoded) == 1:
-            return Document(name, decoded[0], text)
-        return Document(name, _create_label_set(decoded), text)
+        labels = [decode_name(label, encoding) for label in encoded_labels]
+        if len(labels) == 1:
+            return Document(name, labels[0], text)
+        return Document(name, _create_label_set(labels), text)
 
     return read_each_line(path, options, parse_line, _parse_fasttext_block)
 
@@ -171,12 +174,12 @@ def _parse_fasttext_block(content: bytes) -> LabelledBlock | None:
     labels = [label for label, _, _ in labels_and_texts]
     if content.count(LABEL_PREFIX) != len(labels):
         return None
-    for label in dict.fromkeys(labels):
+    for label in set(labels):
         if not label.startswith(LABEL_PREFIX) or b"\t" in label or label == LABEL_PREFIX:
             return None
     texts = [text for _, _, text in labels_and_texts]
     return LabelledBlock.from_labels(
-        labels, texts, lambda label: label[len(LABEL_PREFIX) :].decode()
+        labels, texts, lambda label: label.removeprefix(LABEL_PREFIX).decode()
     )
 
 
@@ -188,20 +191,26 @@ def _split_fasttext_line(line: bytes) -> tuple[list[bytes], bytes]:
     """
     if LABEL_PREFIX not in line:
         return [], line
-    label, _, text = line.partition(b" ")
-    # A fast path for nearly all lines.
-    if line.startswith(LABEL_PREFIX) and LABEL_PREFIX not in text and b"\t" not in label:
-        return [label[len(LABEL_PREFIX) :]], text
-    tokens = line.split()
-    labels = [token[len(LABEL_PREFIX) :] for token in tokens if token.startswith(LABEL_PREFIX)]
-    return labels, b" ".join(token for token in tokens if not token.startswith(LABEL_PREFIX))
+    first, _, text = line.partition(b" ")
+    # Nearly all lines have one label, at the start.
+    if line.startswith(LABEL_PREFIX) and LABEL_PREFIX not in text and b"\t" not in first:
+        return [first.removeprefix(LABEL_PREFIX)], text
+    labels = []
+    words = []
+    for token in line.split():
+        if token.startswith(LABEL_PREFIX):
+            labels.append(token.removeprefix(LABEL_PREFIX))
+        else:
+            words.append(token)
+    return labels, b" ".join(words)
 
 
 def read_svmlight(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line of ``label name:count name:count # comment``.
 
-    Its text is ``name:count name:count``. A name may contain colons. Skip lines that are empty or
-    only a comment. If labels are not needed, a first item that is not a count is dropped.
+    The text of the document is ``name:count name:count``. A name may contain colons. Lines that are
+    empty or only a comment are skipped. If labels are not needed, a first item that is not
+    ``name:count`` is dropped.
     """
     encoding = options.reading.encoding
 
@@ -210,10 +219,10 @@ def read_svmlight(path: str, options: ReaderOptions) -> Iterator[Document | Labe
         if not features:
             return None
         label = None
-        first, *remainder = features.split(None, 1)
+        first = features.split(None, 1)[0]
         if not _COUNTED_FEATURE.fullmatch(first):
             label = decode_name(first, encoding)
-            features = b"".join(remainder)
+            features = features.removeprefix(first).lstrip()
         _check_counts(features)
         if options.labelled and label is None:
             raise DocumentError("no label: the line begins with a count")
@@ -237,8 +246,8 @@ def _check_counts(features: bytes) -> None:
 def read_jsonl(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield a document for each line with a JSON object, or for each object of an array.
 
-    It is named by its id, else ``path:line``. Empty lines are skipped. Label, text, id and columns
-    are at keys; ``a.b`` is the key b of the object at a.
+    The document is named by its id, else ``path:line``. Empty lines are skipped. Label, text, id
+    and columns are at keys; ``a.b`` is the key b of the object at a.
     """
     reading = options.reading
     parse_object = _create_record_parser(options)
@@ -268,8 +277,8 @@ def _read_array(
 ) -> Iterator[Document]:
     """Yield a document for each element of a JSON array, named by its id, else ``path:number``.
 
-    An element with a list of texts yields one document per text, ``path:number.number``. The
-    complete array is in memory.
+    An element with a list of texts yields one document per text, named ``path:number.number``. The
+    complete array is read into memory.
     """
     with open_stream(path, options) as stream:
         try:
@@ -285,12 +294,14 @@ def _read_array(
         if not isinstance(element, dict):
             yield Document(name, problem=DocumentError(_NOT_AN_OBJECT))
             continue
-        texts = _get_value(element, text_keys[0]) if len(text_keys) == 1 else None
-        if not isinstance(texts, list) or not texts:
+        texts = None
+        if len(text_keys) == 1:
+            texts = _get_value(element, text_keys[0])
+        if isinstance(texts, list) and texts:  # examples of one class
+            for text_number, text in enumerate(texts, 1):
+                yield parse_object(f"{name}.{text_number}", {**element, text_keys[0]: text})
+        else:
             yield parse_object(name, element)
-            continue
-        for text_number, text in enumerate(texts, 1):  # examples of one class
-            yield parse_object(f"{name}.{text_number}", {**element, text_keys[0]: text})
 
 
 def _find_array(value: object, key: str, path: str) -> list[object]:
@@ -321,7 +332,7 @@ def suggest_records_key(value: object) -> str | None:
 def suggest_json_options(path: str) -> str:
     """Return a hint for a JSON file that is neither one object per line nor an array of objects.
 
-    It says how to read the file, or where it is invalid.
+    The hint is how to read the file, or where the file is invalid.
     """
     content = peek_start(path, MAX_FIRST_LINE_BYTES)
     hint = None
@@ -334,15 +345,16 @@ def suggest_json_options(path: str) -> str:
 
 
 def peek_array_records(path: str, reading: Reading) -> list[dict[str, object]]:
-    """Return the objects of the array at ``reading.records``.
+    """Return the objects of the array at ``reading.records``, which must be set.
 
-    An empty list if it is missing or invalid, which reading the file reports.
+    Return an empty list if the array is missing or invalid; reading the file reports this.
     """
-    with suppress(DocumentError, PathError):
+    try:
         value, _ = _parse_text(peek_start(path, MAX_FIRST_LINE_BYTES), reading.encoding)
         elements = _find_array(value, reading.records or "", path)
-        return [element for element in elements if isinstance(element, dict)]
-    return []
+    except (DocumentError, PathError):
+        return []
+    return [element for element in elements if isinstance(element, dict)]
 
 
 def _iter_members(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -359,8 +371,8 @@ def _create_record_parser(options: ReaderOptions) -> RecordParser:
     reading = options.reading
     label_key = reading.label_column or "label"
     text_keys = options.list_text_columns("text")
-    n_optional = len(options.attributes.names) + len(options.tag_columns)
-    optional_keys = options.columns[:n_optional]
+    n_optional = options.column_positions.fields.stop
+    optional_keys = options.columns[:n_optional]  # attributes and tag columns
     required_keys = options.columns[n_optional:]
 
     def parse_object(name: str, record: dict[str, object]) -> Document:
@@ -383,17 +395,16 @@ def _create_record_parser(options: ReaderOptions) -> RecordParser:
 
 
 def _read_label(record: dict[str, object], label_key: str) -> Label:
-    """Return the label of a record, or the set of labels with a mark at one of several keys.
+    """Return the label of a record.
 
-    Raise `DocumentError` if it is missing.
+    If ``label_key`` lists several keys, return the set of the keys that have a mark. Raise
+    `DocumentError` if the label, or the mark at one of the keys, is missing.
     """
-    label: Label | None
-    label_keys = label_key.split(",")
-    if len(label_keys) > 1 and label_key not in record:
-        marks = ((key, _get_column(record, key)) for key in label_keys)
-        label = make_label_set(select_marked_labels(marks))
-    else:
-        label = _get_label(record, label_key)
+    lists_keys = "," in label_key and label_key not in record
+    if lists_keys:
+        marks = ((key, _get_column(record, key)) for key in label_key.split(","))
+        return make_label_set(select_marked_labels(marks))
+    label = _get_label(record, label_key)
     if label is None:
         raise _create_missing_value_error(record, label_key, "--label-column")
     return label
@@ -408,19 +419,14 @@ def _parse_record_block(content: bytes, label_key: str, text_key: str) -> Labell
             record, end = STRICT_DECODER.raw_decode(line)
             label = record[label_key]
             text = record[text_key]
-            if (
-                end != len(line)
-                or not label
-                or type(label) is not str
-                or LABEL_MARK in label
-                or FIELDS_KEY in record
-            ):
+            is_plain_label = type(label) is str and label and LABEL_MARK not in label
+            if not is_plain_label or FIELDS_KEY in record or end != len(line):
                 return None
             labels.append(label)
             texts.append(text.encode())
-        "".join(set(labels)).encode()
+        "".join(set(labels)).encode()  # raises for a lone surrogate
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        return None  # not such a record, or one with a surrogate
+        return None  # a line is no such record
     if contains_separators(b" ".join(texts)):
         return None
     return LabelledBlock.from_labels(labels, texts)
@@ -439,7 +445,7 @@ def _parse_fields(record: dict[str, object]) -> Fields:
 
 
 def _get_column(record: dict[str, object], key: str) -> str:
-    """Return the value of a column; null is empty, like a cell of a table.
+    """Return the value of a column; for null, an empty text, like an empty cell of a table.
 
     Raise `DocumentError` for a missing key, because its name may be wrong.
     """
@@ -451,7 +457,7 @@ def _get_column(record: dict[str, object], key: str) -> str:
 
 
 def _get_text(record: dict[str, object], key: str) -> bytes:
-    """Return the text at a key. Raise `DocumentError` for a missing or other value."""
+    """Return the text at a key. Raise `DocumentError` if the value is missing or not a text."""
     text = _get_value(record, key)
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
@@ -462,12 +468,12 @@ def _get_text(record: dict[str, object], key: str) -> bytes:
 
 
 def _create_missing_value_error(record: dict[str, object], key: str, option: str) -> DocumentError:
-    """Return the error for a missing key, or for one with an empty value."""
-    message = f"no value at the key {key!r}"
-    if _get_value(record, key) is not _MISSING:
-        return DocumentError(message, hint=f"see {option}")
-    advice = suggest_records_key(record) or f"see {option}"
-    return DocumentError(message, hint=f"the keys are {_format_keys(record)}; {advice}")
+    """Return the error for a missing key, or for a key with an empty value."""
+    hint = f"see {option}"
+    if _get_value(record, key) is _MISSING:
+        advice = suggest_records_key(record) or hint
+        hint = f"the keys are {_format_keys(record)}; {advice}"
+    return DocumentError(f"no value at the key {key!r}", hint=hint)
 
 
 def _format_keys(record: dict[str, object]) -> str:
@@ -479,12 +485,16 @@ def _format_keys(record: dict[str, object]) -> str:
 
 
 def _get_value(record: dict[str, object], key: str) -> object:
-    """Return the value at a key, else at its dotted path through nested objects, or `_MISSING`."""
+    """Return the value at a key, or at a dotted path through nested objects, else `_MISSING`.
+
+    A key that itself contains dots takes precedence over a path.
+    """
     value: object = record
-    while key:
-        if isinstance(value, dict) and key in value:
-            return value[key]
-        step, _, key = key.partition(".")
+    remaining_path = key
+    while remaining_path:
+        if isinstance(value, dict) and remaining_path in value:
+            return value[remaining_path]
+        step, _, remaining_path = remaining_path.partition(".")
         value = _get_member(value, step)
     return value
 
@@ -492,8 +502,9 @@ def _get_value(record: dict[str, object], key: str) -> object:
 def _get_member(value: object, step: str) -> object:
     """Return the value at one step of a dotted path, or `_MISSING`.
 
-    The step is a key of an object, or an index from 0 of a list. A key of a list returns the list
-    of the values at that key in all its objects; lists among these values are flattened.
+    The step is a key of an object, or an index from 0 of a list. For a key of a list, return the
+    list of the values at this key in all objects of the list; lists among these values are
+    flattened. An empty list remains an empty list.
     """
     if isinstance(value, dict):
         return value.get(step, _MISSING)
@@ -501,23 +512,24 @@ def _get_member(value: object, step: str) -> object:
         return _MISSING
     if step.isdecimal() and step.isascii():
         return value[int(step)] if int(step) < len(value) else _MISSING
-    members = [_get_member(element, step) for element in value]
-    members = [member for member in members if member is not _MISSING]
-    if value and not members:
-        return _MISSING
+    is_missing = bool(value)
     items: list[object] = []
-    for member in members:
+    for element in value:
+        member = _get_member(element, step)
+        if member is _MISSING:
+            continue
+        is_missing = False
         if isinstance(member, list):
             items += member
         else:
             items.append(member)
-    return items
+    return _MISSING if is_missing else items
 
 
 def _get_label(record: dict[str, object], key: str) -> Label | None:
     """Return the label at a key; the set of labels for a list, or for an object of marks.
 
-    None for null and for a missing key.
+    Return None for null and for a missing key.
     """
     value = _get_value(record, key)
     if isinstance(value, dict):
@@ -528,7 +540,7 @@ def _get_label(record: dict[str, object], key: str) -> Label | None:
     if isinstance(value, list):
         return _create_label_set([_to_text(element, key) or "" for element in value])
     label = _to_text(value, key)
-    return label and clean_label(label)
+    return None if label is None else clean_label(label)
 
 
 def _create_label_set(labels: Names) -> Label:
@@ -544,7 +556,7 @@ def _get_scalar(record: dict[str, object], key: str) -> str | None:
 def _to_text(value: object, key: str) -> str | None:
     """Return a text, or a number or truth value as in JSON; None for null and `_MISSING`.
 
-    Raise `DocumentError` for objects and lists; ``key`` is for its message.
+    Raise `DocumentError` for an object or a list; its message names ``key``.
     """
     if value is None or value is _MISSING:
         return None
@@ -552,7 +564,8 @@ def _to_text(value: object, key: str) -> str | None:
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, (dict, list)):
         keys = _format_keys({key: value})
-        hint = f"{key}.0 is its first item" if keys == key else f"inside are {keys}"
+        has_no_inner_keys = keys == key
+        hint = f"{key}.0 is its first item" if has_no_inner_keys else f"inside are {keys}"
         raise DocumentError(
             f"the value at the key {key!r} is not text, a number, true or false", hint=hint
         )
@@ -579,10 +592,9 @@ def _parse_text(content: bytes, encoding: str) -> tuple[object, bool]:
     Raise `DocumentError` if it is invalid.
     """
     # Each line is a JSON text, and RFC 8259 (8.1) allows a byte order mark.
-    text = content.removeprefix(BOM_UTF8)
     try:
-        body, is_transcoded = to_utf8(text, encoding)
-        return STRICT_DECODER.decode(body.decode()), is_transcoded
+        text, is_transcoded = to_utf8(content.removeprefix(BOM_UTF8), encoding)
+        return STRICT_DECODER.decode(text.decode()), is_transcoded
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:
@@ -590,4 +602,5 @@ def _parse_text(content: bytes, encoding: str) -> tuple[object, bool]:
         line = f"line {problem.lineno}, " if problem.lineno > 1 else ""
         raise DocumentError(f"not valid JSON ({message} at {line}column {problem.colno})") from None
     except ValueError as problem:
-        raise DocumentError(f"not valid JSON ({str(problem).partition(';')[0]})") from None
+        reason, _, _ = str(problem).partition(";")
+        raise DocumentError(f"not valid JSON ({reason})") from None

@@ -1,6 +1,7 @@
-"""Byte and line streams of document files and standard input; also files that options name.
+"""Open document files and standard input as streams of bytes, lines or blocks of lines.
 
-Compressed files (gzip, xz, bzip2, zstd) are unpacked while they are read, up to a size limit.
+Compressed files (gzip, xz, bzip2, zstd) are unpacked while they are read, up to a size limit. The
+start of a stream can be peeked at, even if it is a pipe. Files that options name are read here too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _COMPRESSION_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "z
 
 _COMPRESSION_SIGNATURES = re.compile(
     rb"(?P<gzip>\x1f\x8b\x08)|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\x28\xb5\x2f\xfd)"
-    rb"|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the latter: an empty file
+    rb"|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the second alternative: an empty file
 )
 
 COMPRESSION_PROBE_BYTES = 10
@@ -52,6 +53,7 @@ BUFFER_BYTES = 1 << 18
 """Number of bytes to read at once."""
 
 _UNLIMITED_BYTES = 1 << 62
+"""A size that no file reaches."""
 
 
 class _GzipDecompressor:
@@ -75,7 +77,7 @@ class _GzipDecompressor:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         unpacked = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
-        # If so, zlib may have more output in its buffer.
+        # After full output, zlib may have more output in its buffer.
         self._is_output_full = len(unpacked) == max_length
         return unpacked
 
@@ -105,7 +107,8 @@ def _create_decompressor(kind: str) -> Any:  # noqa: ANN401
 def detect_compression(path: str, start: bytes) -> str | None:
     """Return the compression of a file: gzip, xz, bzip2 or zstd.
 
-    The first bytes decide, else the name. None if the file is uncompressed or empty.
+    The first bytes ``start`` decide or, if they are of no compression, the suffix of the path. None
+    if the file is uncompressed or empty.
     """
     if signature := _COMPRESSION_SIGNATURES.match(start):
         return signature.lastgroup
@@ -152,9 +155,9 @@ def create_stream(chunks: Generator[bytes]) -> BufferedReader:
 def unpack(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
     """Yield the unpacked content of a compressed file.
 
-    Concatenated compressed streams are read as one, as the usual tools do; zero bytes between or
-    after them are padding. Raise `PathError` if the file is damaged or truncated, or unpacks to
-    more than ``limit`` bytes.
+    Concatenated compressed streams are read as one stream, and zero bytes between or after them are
+    padding, as for the usual tools. Raise `PathError` if the file is damaged or truncated, or
+    unpacks to more than ``limit`` bytes.
     """
     decompressor = _create_decompressor(kind)
     size = 0
@@ -171,7 +174,7 @@ def unpack(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
                 raise PathError(f"the {kind} file is cut short")
         try:
             unpacked = decompressor.decompress(data, BUFFER_BYTES)
-        except MemoryError:
+        except MemoryError:  # no fault of the file
             raise
         except Exception as problem:  # noqa: BLE001 - each decompressor has its own errors
             raise PathError(f"the {kind} file is damaged ({str(problem).lower()})") from None
@@ -186,7 +189,7 @@ def unpack(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
 
 
 def _skip_padding(data: bytes, packed: IO[bytes]) -> bytes:
-    """Return data without leading zero bytes; if it has no others, the next data of the file."""
+    """Return data without leading zero bytes; if nothing remains, the next data of the file."""
     data = data.lstrip(b"\0")
     while not data and (chunk := packed.read(_COMPRESSED_CHUNK_BYTES)):
         data = chunk.lstrip(b"\0")
@@ -232,9 +235,9 @@ def stat_path(path: str) -> os.stat_result:
 def prepend_bytes(
     start: bytes, stream: BufferedReader, *, closes_stream: bool = False
 ) -> BufferedReader:
-    """Return a stream of bytes that were already read, followed by the stream they came from.
+    """Return a stream of the bytes ``start``, followed by the stream from which they were read.
 
-    With ``closes_stream``, closing the result closes that stream too.
+    With ``closes_stream``, closing the result closes the original stream too.
     """
 
     def iter_chunks() -> Generator[bytes]:
@@ -250,26 +253,30 @@ def prepend_bytes(
     return create_stream(iter_chunks())
 
 
-_peeked_streams: dict[str, tuple[bytes, BufferedReader]] = {}
-"""Streams that can be read only once, by path, whose first bytes were peeked at.
+class _PeekedStream(NamedTuple):
+    """A stream that can be read only once, and whose first bytes were peeked at."""
 
-Each with these bytes, and a stream of all its bytes, these included.
-"""
+    start: bytes
+    """The bytes that were peeked at."""
+    stream: BufferedReader
+    """A stream of all bytes, including ``start``."""
+
+
+_peeked_streams: dict[str, _PeekedStream] = {}
+"""Pipes and standard input that were peeked at and not opened yet, by path."""
 
 
 @contextmanager
 def open_stored(path: str) -> Iterator[BufferedReader]:
-    """Open a file, or standard input for ``-``, as stored: without unpacking.
+    """Open a file, or standard input for ``-``, without unpacking it.
 
     Bytes that `peek_start` read are included.
     """
     if path == "-":
         yield get_standard_input()
         return
-    if path in _peeked_streams:
-        _, stream = _peeked_streams.pop(path)
-    else:
-        stream = _open_file(path)
+    peeked = _peeked_streams.pop(path, None)
+    stream = _open_file(path) if peeked is None else peeked.stream
     with stream:
         yield stream
 
@@ -281,30 +288,30 @@ def _open_file(path: str) -> BufferedReader:
 
 def set_standard_input(content: bytes) -> None:
     """Make the next read of standard input return this content."""
-    _peeked_streams["-"] = (content, create_stream(chunk for chunk in (content,)))
+    _peeked_streams["-"] = _PeekedStream(content, _create_bytes_stream(content))
 
 
 def is_bound_to_process(path: str) -> bool:
-    """Return whether only this process can read a path.
-
-    That is so for standard input, and for pipes that this process has peeked at.
-    """
+    """Return whether only this process can read a path: standard input, or a pipe it peeked at."""
     return path == "-" or path in _peeked_streams
+
+
+def _create_bytes_stream(content: bytes) -> BufferedReader:
+    return create_stream(chunk for chunk in (content,))
 
 
 def peek_start(path: str, size: int = DETECTION_BYTES, *, pipe_bytes: int = 0) -> bytes:
     """Return the first ``size`` bytes of a file of documents, unpacked; none if it is unreadable.
 
-    For a pipe, wait until ``pipe_bytes`` stored bytes or, if 0, one line have arrived. They are
-    replayed when the pipe is opened.
+    For a pipe, wait until ``pipe_bytes`` stored bytes have arrived; if it is 0, until a line has
+    arrived. These bytes are read again when the pipe is opened.
     """
     start = b""
     try:
         if path == "-" or not stat.S_ISREG(stat_path(path).st_mode):
             if path not in _peeked_streams:
                 _peek_at_pipe(path, size, pipe_bytes)
-            peeked, _ = _peeked_streams[path]
-            stored = create_stream(chunk for chunk in (peeked,))
+            stored = _create_bytes_stream(_peeked_streams[path].start)
         else:
             stored = open(path, "rb")  # noqa: SIM115 - closed below
         with stored:
@@ -318,22 +325,24 @@ def peek_start(path: str, size: int = DETECTION_BYTES, *, pipe_bytes: int = 0) -
 
 def _peek_at_pipe(path: str, size: int, pipe_bytes: int) -> None:
     """Read the first bytes of a pipe into `_peeked_streams`; see `peek_start`."""
-    stream = get_standard_input() if path == "-" else _open_file(path)
+    is_stdin = path == "-"
+    stream = get_standard_input() if is_stdin else _open_file(path)
     start = stream.read(pipe_bytes) if pipe_bytes else stream.readline(size)
+    is_line_cut = len(start) >= size and b"\n" not in start
     if detect_compression(path, start) is None:
-        is_line_cut = len(start) >= size and b"\n" not in start
         if is_line_cut:
             start += stream.readline(MAX_FIRST_LINE_BYTES)
-    elif not pipe_bytes:
+    elif not pipe_bytes:  # a line of compressed bytes means nothing
         start += stream.read(size)
-    _peeked_streams[path] = (start, prepend_bytes(start, stream, closes_stream=path != "-"))
+    replay = prepend_bytes(start, stream, closes_stream=not is_stdin)
+    _peeked_streams[path] = _PeekedStream(start, replay)
 
 
 def get_standard_input() -> BufferedReader:
-    """Return the bytes of standard input. Raise `PathError` if it is closed."""
-    if "-" in _peeked_streams:
-        _, stream = _peeked_streams.pop("-")
-        return stream
+    """Return the stream of standard input. Raise `PathError` if it is closed."""
+    peeked = _peeked_streams.pop("-", None)
+    if peeked is not None:
+        return peeked.stream
     if sys.stdin is None:
         raise PathError("cannot read: it is closed", where="standard input")
     return cast("BufferedReader", sys.stdin.buffer)
@@ -343,15 +352,17 @@ def get_standard_input() -> BufferedReader:
 def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[BufferedReader]:
     """Open a file, or standard input for ``-``, unpacked if it is compressed.
 
-    If ``options`` has a byte range, open only that. If it accepts blocks, a thread unpacks ahead
-    of the caller. Raise `PathError` if the file is unreadable or in UTF-16 or UTF-32, while
-    reading also if a compressed file is damaged.
+    If ``options`` have a byte range, open only this range. If they accept blocks, a thread unpacks
+    ahead of the caller. Raise `PathError` if the file is unreadable or in UTF-16 or UTF-32; reading
+    the stream raises it if a compressed file is damaged.
     """
     byte_range = WHOLE_FILE
     limit = _UNLIMITED_BYTES
+    accepts_blocks = False
     if options is not None:
         byte_range = options.byte_range
         limit = options.max_unpacked_bytes
+        accepts_blocks = options.accepts_blocks
     try:
         if not byte_range.reads_from_start:
             with create_stream(_read_range(path, byte_range)) as stream:
@@ -366,7 +377,7 @@ def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[Buf
                 hint="for a directory per class use --format dir",
             )
         with open_stored(path) as file, _count_reads(file) as packed:
-            use_thread = options is not None and options.accepts_blocks and stat.S_ISREG(mode)
+            use_thread = accepts_blocks and stat.S_ISREG(mode)
             stream = unpack_stream(packed, path, limit, use_thread=use_thread)
             _skip_bytes(stream, byte_range.start)
             try:
@@ -432,13 +443,14 @@ def _prefetch(chunks: Iterator[bytes]) -> Generator[bytes]:
 
 
 _open_streams: list[BufferedReader] = []
+"""The stored streams that are being read, for `count_bytes_read`."""
 
 _finished_bytes = 0
-"""Number of bytes that were read of byte ranges, and of streams that are now closed."""
+"""Number of bytes that were read from byte ranges, and from streams that are now closed."""
 
 
 def _read_range(path: str, byte_range: ByteRange) -> Generator[bytes]:
-    """Yield the bytes of a range, then raise its failure; `count_bytes_read` includes them."""
+    """Yield the bytes of a range, then raise its failure; `count_bytes_read` includes the bytes."""
     global _finished_bytes  # noqa: PLW0603 - one number for the process
     if byte_range.content is not None:
         _finished_bytes += byte_range.n_compressed_bytes
@@ -471,7 +483,7 @@ def _count_reads(stream: BufferedReader) -> Iterator[BufferedReader]:
 def count_bytes_read() -> int:
     """Return the number of bytes of document files that this process has read.
 
-    Compressed files count by their size on disk.
+    For compressed files, these are compressed bytes.
     """
     return _finished_bytes + sum(map(_get_position, _open_streams))
 
@@ -491,22 +503,17 @@ def enumerate_lines(
     The line is None if it has more than ``limit`` bytes.
     """
     number = lines_before
-    while line := stream.readline(limit + 3):
+    max_bytes = limit + _MAX_LINE_END_BYTES + 1
+    while line := stream.readline(max_bytes):
         number += 1
-        if len(line) == limit + 3 and line[-1:] != b"\n":
-            _skip_line(stream)
-            yield number, None
-            continue
+        piece = line
+        while len(piece) == max_bytes and not piece.endswith(b"\n"):  # skip the remainder
+            piece = stream.readline(max_bytes)
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         yield number, text if len(text) <= limit else None
 
 
-def _skip_line(stream: BufferedReader) -> None:
-    """Read and drop the remainder of a line."""
-    while True:
-        piece = stream.readline(BUFFER_BYTES)
-        if not piece or piece.endswith(b"\n"):
-            return
+_MAX_LINE_END_BYTES = len(b"\r\n")
 
 
 class _LineBlock(NamedTuple):
@@ -514,7 +521,7 @@ class _LineBlock(NamedTuple):
 
     lines_before: int
     content: bytes | None
-    """All lines in one piece. None if they must be read one by one, as one may be too large."""
+    """All lines together; None if they must be read one by one, because one may be too large."""
     stream: BufferedReader
     """The same lines, for `enumerate_lines`."""
 
@@ -530,9 +537,10 @@ def count_line_ends(content: bytes | bytearray, start: int = 0, end: int | None 
 def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_LineBlock]:
     """Yield the lines of a stream in blocks; the stream is the byte range of ``options``.
 
-    If ``options`` allows blocks, each has about `LINE_BLOCK_BYTES`, and the first line of a file,
-    which may be a header, has its own. Else one block has all lines, without content. An exception
-    from reading is raised after the complete lines before it.
+    If ``options`` allow blocks, each has about `LINE_BLOCK_BYTES`, and the first line of a file,
+    which may be a header, is a block of its own. If not, or from a block on that is larger than a
+    document may be, one block has all lines, without content. An exception from reading is raised
+    after the block of the complete lines before it.
     """
     limit = options.max_document_bytes
     lines_before = options.byte_range.lines_before
@@ -540,12 +548,10 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
         yield _LineBlock(lines_before, None, stream)
         return
     failure: Exception | None = None
-    block_bytes = 0  # only the first line
-    if lines_before:
-        block_bytes = LINE_BLOCK_BYTES
     is_last = False
     while not is_last:
-        chunks = [b""]
+        block_bytes = LINE_BLOCK_BYTES if lines_before else 0
+        chunks = []
         size = 0
         try:
             while size < block_bytes and (
@@ -553,8 +559,9 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
             ):
                 chunks.append(chunk)
                 size += len(chunk)
-            chunks.append(stream.readline(limit + 3))
-            is_last = not chunks[-1]
+            remainder = stream.readline(limit + _MAX_LINE_END_BYTES + 1)
+            chunks.append(remainder)
+            is_last = not remainder
         except (OSError, PathError) as problem:
             failure = problem
             is_last = True
@@ -569,7 +576,6 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
             is_within_limit = len(content) <= limit
             yield _LineBlock(lines_before, content if is_within_limit else None, replay)
         lines_before += count_line_ends(content)
-        block_bytes = LINE_BLOCK_BYTES
     if failure is not None:
         raise failure
 
@@ -583,8 +589,8 @@ def read_list_file(path: str) -> bytes:
 def read_path_list(path: str, *, is_null_separated: bool) -> list[str]:
     """Return the paths in a file, or on standard input for ``-``, one per line or NUL-separated.
 
-    A path ``-`` in the list is a file of that name. Raise `PathError` if the list cannot be read,
-    or a path contains NUL.
+    A path ``-`` in the list is a file of this name, not standard input. Raise `PathError` if the
+    list cannot be read, or if it contains NUL and is not ``is_null_separated``.
     """
     content = read_list_file(path)
     if b"\0" in content and not is_null_separated:
