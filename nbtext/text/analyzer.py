@@ -1,8 +1,8 @@
-"""Turn documents into sequences of term ids.
+"""Turn documents into sequences of term ids, for `nbtext.counts.counting`.
 
-Each surface form is analysed once, when it first occurs; later occurrences are array look-ups.
-Analysing a text takes many times its size in memory, so documents are analysed in blocks
-(`nbtext.ragged`), and long documents in pieces.
+A surface form, the bytes of a word as written, is analysed once, when it first occurs. Later
+occurrences are array look-ups. Analysing a text takes many times its size in memory, so documents
+are analysed in blocks (`nbtext.ragged`), and long documents in pieces.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     FindTerms = Callable[[list[str]], Sequence[int] | Ints]
     """Returns the ids of terms."""
     StemWords = Callable[[list[str]], list[str]]
+    """Returns the stems of words."""
 
 UNKNOWN_TERM = -1
 """Id of all terms that are not in the vocabulary."""
@@ -47,22 +48,20 @@ _NO_TERM = -2
 _NEW = -3
 """The form is not analysed yet."""
 _FIRST_ROW = -4
-"""The form has several terms: −4 − i means row i of `Analyzer._term_rows`."""
+"""The form has several terms, in row ``_FIRST_ROW - code`` of `Analyzer._term_rows`."""
 
-_IS_SEPARATOR = 1
-_IS_NOT_PLAIN = 2
+_IS_PLAIN, _IS_SEPARATOR, _IS_NOT_PLAIN = range(3)
+"""Kinds of bytes: ASCII letters and digits, `FORM_SEPARATOR`, and all others."""
 
 
 def _byte_kind(byte: int) -> int:
     if byte == ord(FORM_SEPARATOR):
         return _IS_SEPARATOR
-    if bytes((byte,)).isalnum():
-        return 0
-    return _IS_NOT_PLAIN
+    return _IS_PLAIN if bytes((byte,)).isalnum() else _IS_NOT_PLAIN
 
 
 _BYTE_KINDS = bytes(map(_byte_kind, range(256)))
-"""Table for `bytes.translate`: form separators, and bytes other than ASCII letters and digits."""
+"""Table for `bytes.translate`: the kind of each byte."""
 
 MAX_PIECE_BYTES = 1 << 21
 """Longer documents are cut into pieces of about this size."""
@@ -78,22 +77,19 @@ def _kana_and_han() -> re.Pattern[str]:
 
 
 class TermSequence(NamedTuple):
-    """The terms of a block of documents in order, without stop words.
-
-    Both are arrays of whole numbers of shape (n_tokens,).
-    """
+    """The terms of a block of documents in order, without stop words."""
 
     documents: AnyArray
-    """Index of the document of each token."""
+    """Index in the block of the document of each token, shape (n_tokens,)."""
     terms: AnyArray
-    """Term ids or `UNKNOWN_TERM`."""
+    """Term id of each token, or `UNKNOWN_TERM`, shape (n_tokens,)."""
 
 
 class Analyzer:
     """Turns texts into the ids of their terms: stemmed words without stop words.
 
-    The terms of a field are preceded by the field's name. ``unspaced`` and ``has_run`` select the
-    surface forms, as in `find_surfaces`. ``find_terms`` returns the ids of terms.
+    The terms of a field are preceded by the field's name. The parameters ``unspaced`` and
+    ``has_run`` are those of `find_surfaces`.
     """
 
     def __init__(
@@ -114,7 +110,7 @@ class Analyzer:
         self._codes = np.full(1 << 13, _NEW, np.int32)
         self._codes[LONG_FORM_ID] = _NO_TERM  # long forms are analysed at every occurrence
         self._term_rows = GrowingRows()
-        # numbers of fields by name, in order of first occurrence
+        # Number of each field by name: a new name gets the number of names before it.
         self._fields: defaultdict[bytes, int] = defaultdict()
         self._fields.default_factory = self._fields.__len__
 
@@ -132,35 +128,35 @@ class Analyzer:
             forms = self._table.intern_in_fields(forms, fields)
         codes = self._look_up_codes(surfaces, forms, fields)
 
-        # the rows of long forms are needed for this sequence only
         n_rows = len(self._term_rows)
         long_forms = np.flatnonzero(forms == LONG_FORM_ID)
         if long_forms.size:
             codes[long_forms] = self._analyse_forms(surfaces, long_forms, fields)
         sequence = self._expand_terms(surfaces.documents, codes)
-        self._term_rows.truncate(n_rows)
+        self._term_rows.truncate(n_rows)  # the rows of long forms are not used again
         return sequence
 
     def _look_up_codes(self, surfaces: Surfaces, forms: Ids, fields: Ints | None) -> Ids:
-        """Return the code of each form; analyse new forms."""
+        """Return the code of each form; analyse new forms, each at one of its positions."""
         id_limit = self._table.id_limit
         if id_limit > self._codes.size:
             new_codes = np.full(2 * id_limit - self._codes.size, _NEW, np.int32)
             self._codes = np.append(self._codes, new_codes)
         codes = self._codes.take(forms)
-        new = np.flatnonzero(codes == _NEW)
-        if new.size:
-            new_forms = forms.take(new)
-            first, _ = group_keys(new_forms)
-            analysed_codes = self._analyse_forms(surfaces, new.take(first), fields)
-            self._codes[new_forms.take(first)] = analysed_codes
-            codes[new] = self._codes.take(new_forms)
+        new_positions = np.flatnonzero(codes == _NEW)
+        if new_positions.size:
+            new_forms = forms.take(new_positions)
+            samples, _ = group_keys(new_forms)
+            distinct_forms = new_forms.take(samples)
+            sample_positions = new_positions.take(samples)
+            self._codes[distinct_forms] = self._analyse_forms(surfaces, sample_positions, fields)
+            codes[new_positions] = self._codes.take(new_forms)
         return codes
 
     def _find_surfaces(self, texts: Sequence[bytes]) -> Surfaces:
         if not self._has_run:
             return find_surfaces(texts, self._unspaced, has_run=self._has_run)
-        # usually few texts have runs; the others need not be split
+        # usually few texts have runs, so only these are split
         indices = find_texts_with_runs(texts)
         texts = [texts[index] for index in indices.tolist()]
         surfaces = find_surfaces(texts, self._unspaced, has_run=True)
@@ -174,27 +170,23 @@ class Analyzer:
     def extract_words(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the words of surface forms without stop words, and their number by form."""
         stop_words = self._stop_words
-        unspaced = self._unspaced != WORDS
+        splits_runs = self._unspaced != WORDS
         words: list[str] = []
-        sizes = [1] * len(forms)
-        n_copied = 0
+        sizes = np.ones(len(forms), np.int64)
+        n_copied = 0  # number of forms whose words are in the list
         for index in np.flatnonzero(~self._are_words(forms)).tolist():
             form = forms[index]
-            if (
-                unspaced
-                and not form.isascii()
-                and _kana_and_han().fullmatch(form)
-                and form not in stop_words
-            ):
+            is_run = splits_runs and not form.isascii() and _kana_and_han().fullmatch(form)
+            if is_run and form not in stop_words:
                 continue
             form_words = [
-                word for word in split_words(form, unspaced=unspaced) if word not in stop_words
+                word for word in split_words(form, unspaced=splits_runs) if word not in stop_words
             ]
             words += forms[n_copied:index]
             words += form_words
             sizes[index] = len(form_words)
             n_copied = index + 1
-        return words + forms[n_copied:], sizes
+        return words + forms[n_copied:], sizes.tolist()
 
     def _are_words(self, forms: list[str]) -> Mask:
         """Return a mask of the forms of ASCII letters and digits that are words already.
@@ -205,11 +197,12 @@ class Analyzer:
         kinds = np.frombuffer(joined.translate(_BYTE_KINDS), np.uint8)
         ends = np.flatnonzero(kinds == _IS_SEPARATOR)
         are_words = np.diff(ends, prepend=-1) <= MAX_WORD_BYTES + 1
-        are_words[np.searchsorted(ends, np.flatnonzero(kinds == _IS_NOT_PLAIN))] = False
+        forms_not_plain = np.searchsorted(ends, np.flatnonzero(kinds == _IS_NOT_PLAIN))
+        are_words[forms_not_plain] = False
         if not self._stop_words.isdisjoint(forms):
             is_stop_word = map(self._stop_words.__contains__, forms)
             are_words &= ~np.fromiter(is_stop_word, np.bool_, len(forms))
-        return are_words[: len(forms)]
+        return are_words[: len(forms)]  # without forms, there is one separator
 
     def _analyse_forms(self, surfaces: Surfaces, positions: Ints, fields: Ints | None) -> Ids:
         """Return the codes of the forms at some positions."""
@@ -220,30 +213,32 @@ class Analyzer:
             terms = [prefixes[field] + term for field, term in zip(term_fields, terms, strict=True)]
         term_ids = np.asarray(self._find_terms(terms), np.int64)
         n_terms = np.array(sizes, np.int64)
-        ends = np.cumsum(n_terms)
+        starts = np.cumsum(n_terms) - n_terms
         codes = np.full(len(sizes), _NO_TERM, np.int32)
-        codes[n_terms == 1] = term_ids[ends[n_terms == 1] - 1]
+        has_one_term = n_terms == 1
+        codes[has_one_term] = term_ids[starts[has_one_term]]
 
-        several = np.flatnonzero(n_terms > 1)
-        codes[several] = _FIRST_ROW - len(self._term_rows) - np.arange(several.size)
-        starts = (ends - n_terms)[several]
-        elements = term_ids[compute_flat_indices(starts, n_terms[several])]
-        self._term_rows.append(elements, n_terms[several])
+        # forms with several terms
+        has_row = n_terms > 1
+        row_sizes = n_terms[has_row]
+        codes[has_row] = _FIRST_ROW - len(self._term_rows) - np.arange(row_sizes.size)
+        elements = term_ids[compute_flat_indices(starts[has_row], row_sizes)]
+        self._term_rows.append(elements, row_sizes)
         return codes
 
     def _expand_terms(self, documents: Ids, codes: Ids) -> TermSequence:
         """Return the terms of forms, given the document and the code of each form."""
         if codes.min(initial=UNKNOWN_TERM) >= UNKNOWN_TERM:
             return TermSequence(documents, codes)
-        several = np.flatnonzero(codes <= _FIRST_ROW)
-        if several.size:
-            rows = _FIRST_ROW - codes.take(several).astype(np.int64)
-            positions = np.repeat(several, self._term_rows.take_sizes(rows))
+        row_forms = np.flatnonzero(codes <= _FIRST_ROW)
+        if row_forms.size:
+            rows = _FIRST_ROW - codes.take(row_forms).astype(np.int64)
+            # insert the terms of each row before the code of the row, which is dropped below
+            positions = np.repeat(row_forms, self._term_rows.take_sizes(rows))
             documents = np.insert(documents, positions, documents.take(positions))
             codes = np.insert(codes, positions, self._term_rows.take(rows))
-        # all codes are now terms, or `_NO_TERM`
-        selected = np.flatnonzero(codes >= UNKNOWN_TERM)
-        return TermSequence(documents.take(selected), codes.take(selected))
+        is_term = np.flatnonzero(codes >= UNKNOWN_TERM)
+        return TermSequence(documents.take(is_term), codes.take(is_term))
 
 
 class TextPiece(NamedTuple):
@@ -257,33 +252,33 @@ class TextPiece(NamedTuple):
 
 
 def split_texts(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
-    """Yield all documents in order, in at least one piece.
+    """Yield all documents in order, in at least one piece even if there are no documents.
 
-    Documents longer than `MAX_PIECE_BYTES` are cut before the next match of ``separator``, which
+    After `MAX_PIECE_BYTES`, a long document is cut before the next match of ``separator``, which
     matches only bytes that are not part of a token.
     """
-    texts = TextBlock.from_texts(texts)
+    block = TextBlock.from_texts(texts)
     first = 0
-    for index in np.flatnonzero(texts.sizes > MAX_PIECE_BYTES).tolist():
+    for index in np.flatnonzero(block.sizes > MAX_PIECE_BYTES).tolist():
         if first < index:
-            yield TextPiece(first, texts[first:index])
-        text = texts[index]
+            yield TextPiece(first, block[first:index])
+        text = block[index]
         start = 0
         while start < len(text):
             cut = separator.search(text, start + MAX_PIECE_BYTES)
             end = cut.start() if cut else len(text)
-            yield TextPiece(index, [text[start:end]], end < len(text))
+            yield TextPiece(index, [text[start:end]], continues=end < len(text))
             start = end
         first = index + 1
-    if first < len(texts) or not texts:
-        yield TextPiece(first, texts[first:])
+    if first < len(block) or not block:
+        yield TextPiece(first, block[first:])
 
 
 class InflectedWords(Analyzer):
     """Turns texts into the words that differ from their stems, without stop words."""
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return these words of surface forms, one after the other, and their number by form."""
+        """Return the inflected words of surface forms, in order, and their number by form."""
         words, sizes = self.extract_words(forms)
         word_stems = zip(words, self.stem(words), strict=True)
         inflected_words = []

@@ -3,14 +3,16 @@
 Such lines contain no words. First, the lengths and a few bytes of all lines show which texts may
 contain encoded lines. Then the lines of these texts are tested run by run. A run is consecutive
 lines of one alphabet in one document. The characters of its distinct lines are counted together, so
-a repetitive line is treated as the rest of its run. The shorter last line belongs to the run. A
-single line is encoded if it can only be uuencode, or if a padded line of base64 follows.
+a repetitive line is encoded if the other lines of its run are. The line after a run may be shorter
+and end the encoded data. A single line is encoded if it can only be uuencode, or if a padded line
+of base64 follows.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Ints
 
+_UU_LINE_BYTES = 45
+"""Maximum number of bytes in a uuencoded line; M as its first character encodes this number."""
 _UU_LINE_CHARS = (61, 62)
-"""Characters in a uuencoded line of 45 bytes, without and with a checksum. The first is M."""
+"""Number of characters in a uuencoded line of 45 bytes, without and with a checksum."""
 
 _MIN_UU_DISTINCT_CHARS = 24
-"""Different characters in a single uuencoded line."""
+"""Minimum number of different characters in a single uuencoded line."""
 
 _MIN_LINE_CHARS = 60
 _MAX_LINE_CHARS = 80
@@ -54,14 +58,12 @@ _UUENCODE = bytes(range(ord(" "), ord("`") + 1))
 _IS_BASE64 = np.isin(np.arange(256), list(_BASE64))
 
 
-def _character_kind(byte: int) -> int:
-    for kind, characters in enumerate((_LOWER, _UPPER, _DIGITS), 1):
-        if byte in characters:
-            return kind
-    return 0
-
-
-_CHARACTER_KINDS = bytes(map(_character_kind, range(256)))
+_KIND_BY_CHARACTER = {
+    **dict.fromkeys(_LOWER, 1),
+    **dict.fromkeys(_UPPER, 2),
+    **dict.fromkeys(_DIGITS, 3),
+}
+_CHARACTER_KINDS = bytes(_KIND_BY_CHARACTER.get(byte, 0) for byte in range(256))
 """Table for `bytes.translate`: small letters, capitals, digits and other characters."""
 
 _BASE64_END = re.compile(
@@ -69,6 +71,7 @@ _BASE64_END = re.compile(
 )
 _HEXADECIMAL_END = re.compile(rb"(?:[0-9A-Fa-f]{2}){1,39}")
 _CHECKSUM = re.compile(rb"=[A-Za-z0-9+/]{4}")
+"""The line with the checksum of base64 in ASCII armour (RFC 4880, 6.1)."""
 
 # These patterns start with the line end before a line, since a single byte is found fast.
 _LINE = re.compile(rb"\n([^\n]*?)\r?(?=\n)")
@@ -85,22 +88,24 @@ _YENC = re.compile(rb"\n=ybegin [^\n]*+((?:\n(?!=ybegin |=yend )[^\n]*+)*+)\n=ye
 
 
 def drop_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Ints]:
-    """Return texts without their encoded lines, and the number of these in each text.
+    """Return texts without their encoded lines, and the number of encoded lines in each text.
 
-    The array has the shape (n_docs,).
+    The array has the shape (n_texts,).
     """
     counts = np.zeros(len(texts), np.int64)
-    encoded = find_encoded_lines(texts)
-    if not encoded:
+    spans_by_text = find_encoded_lines(texts)
+    if not spans_by_text:
         return texts, counts
     readable_texts = list(texts)
-    for document, spans in encoded.items():
-        text = texts[document]
-        bounds = [0, *chain.from_iterable(spans), len(text)]
-        readable_texts[document] = b"".join(
-            [text[start:end] for start, end in zip(bounds[0::2], bounds[1::2], strict=True)]
-        )
-        counts[document] = len(spans)
+    for index, spans in spans_by_text.items():
+        text = texts[index]
+        pieces = []
+        piece_start = 0
+        for start, end in spans:
+            pieces.append(text[piece_start:start])
+            piece_start = end
+        readable_texts[index] = b"".join([*pieces, text[piece_start:]])
+        counts[index] = len(spans)
     return readable_texts, counts
 
 
@@ -109,26 +114,28 @@ def find_encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]
 
     Spans are in bytes, in order, without line ends. Texts without encoded lines have no entry.
     """
-    encoded = {}
-    for index in _find_suspicious(TextBlock.from_texts(texts)):
-        # the added line end at the start shifts all spans by one
+    spans_by_text = {}
+    for index in _find_suspicious_texts(TextBlock.from_texts(texts)):
+        # Each pattern needs a line end before a line, which shifts all spans by one.
         spans = {line.span(1) for line in _iter_encoded(b"\n%b\n\n" % texts[index])}
         if spans:
-            encoded[index] = [(start - 1, end - 1) for start, end in sorted(spans)]
-    return encoded
+            spans_by_text[index] = [(start - 1, end - 1) for start, end in sorted(spans)]
+    return spans_by_text
 
 
-def _find_suspicious(block: TextBlock) -> list[int]:
+def _find_suspicious_texts(block: TextBlock) -> list[int]:
     """Return the indices of texts with a line that may be encoded, by length and some bytes."""
     raw = np.frombuffer(block.joined, np.uint8)
     if raw.size < MIN_ENCODED_CHARS:
         return []
     text_bounds = compute_offsets(block.sizes + 1)
     is_line_end = raw == ord("\n")
-    is_line_end[text_bounds[1:-1] - 1] = True
+    is_line_end[text_bounds[1:-1] - 1] = True  # the separators of texts
     starts = np.append(0, np.flatnonzero(is_line_end) + 1)
     first_bytes = raw.take(starts, mode="clip")
-    lengths = np.diff(starts, append=raw.size + 1) - 1  # with CR at the end
+    lengths = (
+        np.diff(starts, append=raw.size + 1) - 1
+    )  # including a CR, so one byte more is allowed
 
     may_be_yenc = first_bytes == ord("=")
     may_be_uuencode = (
@@ -136,22 +143,26 @@ def _find_suspicious(block: TextBlock) -> list[int]:
         & (lengths >= MIN_ENCODED_CHARS)
         & (lengths <= _UU_LINE_CHARS[-1] + 1)
     )
-    if starts.size > len(block):
-        has_run_length = (lengths >= _MIN_LINE_CHARS) & (lengths <= _MAX_LINE_CHARS + 1)
-        run_lines = np.flatnonzero(has_run_length)
-    else:  # each text is a single line
-        run_lines = np.empty(0, np.int64)
+    may_be_in_run = (lengths >= _MIN_LINE_CHARS) & (lengths <= _MAX_LINE_CHARS + 1)
+    are_single_lines = starts.size == len(block)
+    if are_single_lines:
+        may_be_in_run[:] = False
+    run_lines = np.flatnonzero(may_be_in_run)
     for offset in _PROBED_OFFSETS:
-        run_lines = run_lines[_IS_BASE64[raw.take(starts.take(run_lines) + offset)]]
+        probed_bytes = raw.take(starts.take(run_lines) + offset)
+        run_lines = run_lines[_IS_BASE64[probed_bytes]]
         if not run_lines.size:
             break
     lines = np.append(np.flatnonzero(may_be_uuencode | may_be_yenc), run_lines)
     texts = np.searchsorted(text_bounds, starts[lines], side="right") - 1
-    return np.flatnonzero(np.bincount(texts)).tolist()
+    return np.unique(texts).tolist()
 
 
 def _iter_encoded(text: bytes) -> Iterator[re.Match[bytes]]:
-    """Yield the encoded lines of a text that starts with a line end and ends with two."""
+    """Yield the encoded lines of a text that starts with a line end and ends with two.
+
+    Group 1 of a match is the line without its end. A line may be yielded twice.
+    """
     for run in _iter_runs(_UU_LINE, text):
         if _is_uuencode(run.distinct):
             yield from run.lines
@@ -175,9 +186,9 @@ def _iter_base64_end(run: _Run) -> Iterator[re.Match[bytes]]:
     if _ends_base64(run.next_line[1]):
         last = run.next_line
         yield last
-    checksum = _next_line(last)
-    if _CHECKSUM.fullmatch(checksum[1]):
-        yield checksum
+    line_after_last = _find_next_line(last)
+    if _CHECKSUM.fullmatch(line_after_last[1]):
+        yield line_after_last
 
 
 class _Run(NamedTuple):
@@ -209,10 +220,11 @@ def _iter_runs(
     for start, end in pairwise(run_bounds):
         run = lines[start:end]
         distinct = list(dict.fromkeys([line[1] for line in run]))
-        yield _Run(run, distinct, _next_line(run[-1]))
+        yield _Run(run, distinct, _find_next_line(run[-1]))
 
 
-def _next_line(line: re.Match[bytes]) -> re.Match[bytes]:
+def _find_next_line(line: re.Match[bytes]) -> re.Match[bytes]:
+    """Return the line after a line, which exists because the text ends with an empty line."""
     return next(_LINE.finditer(line.string, line.end()))
 
 
@@ -220,39 +232,41 @@ def _is_uuencode(lines: Sequence[bytes]) -> bool:
     """Return whether distinct lines that start with M are uuencoded.
 
     Their characters are in the range from space to grave accent. Uuencode differs from other lines
-    of such characters: most of its lines have the full length, it has fewer letters than text in
-    capitals, more signs than a table, and more changes of character than a drawing. A single line
-    must also have many different characters, some digits and few spaces.
+    of such characters: at least half of its lines have the full length, it has fewer letters than
+    text in capitals, more signs than a table, and more changes of character than a drawing. A
+    single line must also have many different characters, some digits and few spaces.
     """
     joined = b"".join(lines)
     n_spaces = _count(joined, b" ")
     n_letters = _count(joined, _UPPER)
     n_digits = _count(joined, _DIGITS)
-    n_solid = len(joined) - n_spaces
+    n_visible = len(joined) - n_spaces
+    n_signs = n_visible - n_letters - n_digits
     if len(lines) == 1 and (
         len(set(joined)) < _MIN_UU_DISTINCT_CHARS
-        or n_digits < 0.03 * n_solid
-        or n_spaces > 0.1 * n_solid
+        or n_digits < 0.03 * n_visible
+        or n_spaces > 0.1 * n_visible
     ):
         return False
     n_full_lines = sum(len(line) in _UU_LINE_CHARS for line in lines)
     return (
-        n_letters <= 0.75 * n_solid
-        and n_solid - n_letters - n_digits >= 0.15 * n_solid
+        n_letters <= 0.75 * n_visible
+        and n_signs >= 0.15 * n_visible
         and _count_changes(joined) >= 0.4 * len(joined)
-        and 2 * n_full_lines >= len(lines)
+        and n_full_lines >= len(lines) / 2
     )
 
 
 def _ends_uuencode(line: bytes) -> bool:
     """Return whether a line may be the shorter last line of uuencode.
 
-    Its first character encodes the number of its bytes.
+    Its first character encodes the number of bytes, and each three bytes are four characters. A
+    checksum of one character may follow.
     """
     n_bytes = line[0] - ord(" ") if line else 0
-    n_chars = 1 + 4 * -(-n_bytes // 3)
+    n_chars = 1 + 4 * math.ceil(n_bytes / 3)
     return (
-        0 < n_bytes < 45
+        0 < n_bytes < _UU_LINE_BYTES
         and len(line) in (n_chars, n_chars + 1)
         and not line.translate(None, _UUENCODE)
         and b"---" not in line
@@ -260,7 +274,10 @@ def _ends_uuencode(line: bytes) -> bool:
 
 
 def _is_hexadecimal(lines: Sequence[bytes], next_line: bytes) -> bool:
-    """Return whether distinct lines of equal length are bytes as hexadecimal digits."""
+    """Return whether distinct lines of equal length are bytes as hexadecimal digits.
+
+    There are several lines, with letters as well as digits, and they are not SHA-256 digests.
+    """
     joined = b"".join(lines)
     n_digits = _count(joined, _DIGITS)
     return (

@@ -1,13 +1,13 @@
-"""N-grams of adjacent terms, and character n-grams of words.
+"""Make n-grams of adjacent terms, and character n-grams of words.
 
-N-grams are of the terms that are adjacent in a document after stop words are dropped.
+N-grams are of terms that are adjacent in a document after stop words are dropped.
 
 Character n-grams are counted in addition to words, so that words with similar spelling share terms.
 As in fastText (P. Bojanowski, E. Grave, A. Joulin, T. Mikolov, Enriching word vectors with subword
-information, 2017) and in Cavnar and Trenkle (1994), a mark before the word and one after it count
-as characters. The n-gram of the whole word is omitted, because it is a term already. N-grams are
-written as patterns: "un*" starts a word, "*ing" ends one, "*app*" is inside. No word contains an
-asterisk, so no n-gram equals a word.
+information, 2017) and in Cavnar and Trenkle (1994), a mark before the word and a mark after it
+count as characters. The n-gram of the whole word is omitted, because it is a term already. N-grams
+are written as patterns: "un*" starts a word, "*ing" ends a word, "*app*" is inside a word. No word
+contains an asterisk, so no n-gram equals a word.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ints
 
     FindPairs = Callable[[Ints, Ints], Ints]
-    """Returns the ids of n-grams, given the ids of their parts."""
+    """Returns the ids of n-grams, given the ids of their (n − 1)-grams and of their last terms."""
 
 WILDCARD = "*"
-"""Marks where the word continues. Every character n-gram has at least one."""
+"""Marks where the word continues. Every character n-gram has at least one wildcard."""
 
 _NO_NGRAM = -2
-"""In place of the id of an n-gram that would cross the end of a document."""
+"""Takes the place of the id of an n-gram that would cross the end of a document."""
 
 
 def add_ngrams(
@@ -41,57 +41,63 @@ def add_ngrams(
 ) -> TermSequence:
     """Return the sequence with its 2- to ``order``-grams, each after its first term.
 
-    With ``n_starts``, return only terms and n-grams that start with the first ``n_starts`` terms.
-    An n-gram is the pair of the (n − 1)-gram before its last term and that term. ``find_pairs``
-    returns its id or `UNKNOWN_TERM`.
+    An n-gram is the pair of its first n − 1 terms, an (n − 1)-gram, and its last term.
+    ``find_pairs`` returns the id of the n-gram, or `UNKNOWN_TERM`. With ``n_starts``, return only
+    terms and n-grams that start with the first ``n_starts`` terms.
     """
     if order == 1:
         return sequence
     documents, terms = sequence
+    # Row i of the last column has the id of the n-gram that starts with term i.
     columns = [terms]
     for n in range(2, order + 1):
-        prefixes = columns[-1][: 1 - n]
-        last = terms[n - 1 :]
-        is_within_document = documents[n - 1 :] == documents[: 1 - n]
-        known_pairs = np.flatnonzero(is_within_document & (prefixes >= 0) & (last >= 0))
+        n_ngrams = max(terms.size - (n - 1), 0)
+        prefixes = columns[-1][:n_ngrams]
+        last_terms = terms[n - 1 :]
+        is_within_document = documents[n - 1 :] == documents[:n_ngrams]
+        is_known = is_within_document & (prefixes >= 0) & (last_terms >= 0)
         column = np.full(terms.size, _NO_NGRAM)
-        column[: is_within_document.size][is_within_document] = UNKNOWN_TERM
-        column[known_pairs] = find_pairs(prefixes[known_pairs], last[known_pairs])
+        column[:n_ngrams][is_within_document] = UNKNOWN_TERM
+        column[:n_ngrams][is_known] = find_pairs(prefixes[is_known], last_terms[is_known])
         columns.append(column)
-    interleaved = np.stack(columns, axis=1)[:n_starts].ravel()
-    is_present = interleaved != _NO_NGRAM
-    repeated_documents = np.repeat(documents[:n_starts], order)
-    return TermSequence(repeated_documents[is_present], interleaved[is_present])
+    ids = np.stack(columns, axis=1)[:n_starts].ravel()
+    is_ngram = ids != _NO_NGRAM
+    start_documents = np.repeat(documents[:n_starts], order)
+    return TermSequence(start_documents[is_ngram], ids[is_ngram])
 
 
 def make_char_ngrams(word: str, sizes: range) -> list[str]:
-    """Return the character n-grams of a word, shorter ones first.
+    """Return the character n-grams of a word, by ascending n, then in order.
+
+    An n-gram at the start or the end of the word has n − 1 characters, because the mark there
+    counts as a character.
 
     >>> make_char_ngrams("apple", range(4, 6))
     ['app*', '*appl*', '*pple*', '*ple', 'appl*', '*apple*', '*pple']
     """
     ngrams = []
     for n in sizes:
-        if n > len(word) + 1:
+        n_at_edge = n - 1
+        if n_at_edge > len(word):
             break
-        if n > 1:
-            ngrams.append(word[: n - 1] + WILDCARD)
+        if n_at_edge:
+            ngrams.append(word[:n_at_edge] + WILDCARD)
         ngrams += [
             f"{WILDCARD}{word[start : start + n]}{WILDCARD}" for start in range(len(word) - n + 1)
         ]
-        if n > 1:
-            ngrams.append(WILDCARD + word[len(word) - n + 1 :])
+        if n_at_edge:
+            ngrams.append(WILDCARD + word[-n_at_edge:])
     return ngrams
 
 
 def parse_ngram_sizes(span: str) -> range:
-    """Return the sizes in a canonical ``N`` or ``N-M``.
+    """Return the sizes in a valid text ``N`` or ``N-M``.
 
     >>> parse_ngram_sizes("3-5"), parse_ngram_sizes("4")
     (range(3, 6), range(4, 5))
     """
-    low, _, high = span.partition("-")
-    return range(int(low), int(high or low) + 1)
+    min_size, _, max_size = span.partition("-")
+    return range(int(min_size), int(max_size or min_size) + 1)
 
 
 class CharNgramAnalyzer(Analyzer):
@@ -112,12 +118,13 @@ class CharNgramAnalyzer(Analyzer):
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the character n-grams of surface forms in order, and their number by form."""
-        words, sizes = self.extract_words(forms)
+        words, n_words = self.extract_words(forms)
         ngrams = []
-        ngram_counts = []
-        for word in words:
-            word_ngrams = make_char_ngrams(word, self._sizes)
-            ngrams += word_ngrams
-            ngram_counts.append(len(word_ngrams))
-        counts = iter(ngram_counts)
-        return ngrams, [sum(islice(counts, size)) for size in sizes]
+        n_ngrams = []
+        remaining_words = iter(words)
+        for n_form_words in n_words:
+            start = len(ngrams)
+            for word in islice(remaining_words, n_form_words):
+                ngrams += make_char_ngrams(word, self._sizes)
+            n_ngrams.append(len(ngrams) - start)
+        return ngrams, n_ngrams

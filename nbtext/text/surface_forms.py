@@ -1,15 +1,14 @@
 """Split raw UTF-8 bytes into surface forms, and map each form to an integer id.
 
-This is the hot path of counting: everything works on whole arrays. A surface form is a maximal run
-of at least two bytes that are ASCII letters (in lower case), digits, apostrophes or bytes from 0x80
-on. No word is shorter. Bytes from 0x80 on never split a form: each form is analysed as Unicode only
-once, later.
+This is the hot path of counting, so it works on whole arrays. A surface form is a maximal run of at
+least two bytes that are ASCII letters (in lower case), digits, apostrophes or bytes from 0x80 on.
+`nbtext.text.analyzer` then analyses each distinct form as Unicode, once.
 
-Only runs of scripts without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) are split here: into
-whole runs, or into all pairs of adjacent characters, as search engines index them (J. Nie, J. Gao,
-J. Zhang, M. Zhou, On the use of words and n-grams for Chinese information retrieval, 2000). A
-character is a letter with the marks after it. Digits, punctuation and other scripts end a run.
-Hangul has spaces.
+An unspaced run is a run of letters of scripts without spaces: Han, Kana, Thai, Lao, Khmer, Myanmar;
+Hangul has spaces. On request, such runs are split from the form that contains them, as a whole, or
+as all pairs of adjacent characters, like the index of a search engine (J. Nie, J. Gao, J. Zhang,
+M. Zhou, On the use of words and n-grams for Chinese information retrieval, 2000). A character is a
+letter with the marks after it. Digits, punctuation and other scripts end a run.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ids, Ints, Keys, Mask, Octets
 
 WORD_BYTES = 8
-"""Bytes in a 64-bit machine word; these are compared at once."""
+"""Number of bytes in a 64-bit machine word, which are compared at once."""
 
 MAX_INTERNED_BYTES = 32
-"""Longest form with an id of its own. Longer forms are rare."""
+"""Maximum size of a form with an id of its own. Larger forms are rare."""
 
 LONG_FORM_ID = 0
 """The id of all forms longer than `MAX_INTERNED_BYTES`."""
 
 _FIRST_FIELD_ID = 2**31 - 1
-"""Left id of a pair (field, form) for field 0. Other fields count down; form ids stay far below."""
+"""Id of field 0 in a pair (field, form). Ids of fields count down, far above the ids of forms."""
 
 SURFACE_FORM = re.compile(rb"[0-9A-Za-z'\x80-\xff]+")
 """A surface form as it appears in a text, including the forms of one byte that are ignored."""
@@ -61,11 +60,11 @@ FORM_SEPARATOR = " "
 """Joins forms. No form contains it."""
 
 PAIRS = "pairs"
-"""Runs without spaces become a form for each pair of characters."""
+"""Each pair of adjacent characters of an unspaced run is a form."""
 RUNS = "runs"
-"""Each run without spaces is a form."""
+"""Each unspaced run is a form."""
 WORDS = "words"
-"""Runs without spaces are not split from the form that contains them."""
+"""Unspaced runs are not split from the form that contains them."""
 
 FOLDED_WORD_BYTES = bytes(
     byte if SURFACE_FORM.match(bytes((byte,))) else _SEPARATOR for byte in range(256)
@@ -83,8 +82,8 @@ _LOWER_BYTES = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], np.ui
 class Surfaces(NamedTuple):
     """The surface forms of a block of documents, in order.
 
-    Form i is bytes ``[starts[i], starts[i] + lengths[i])`` of ``text``, and in document
-    ``documents[i]``. All arrays have the shape (n_forms,).
+    Form i is ``text[starts[i] : starts[i] + lengths[i]]`` and in document ``documents[i]``. All
+    arrays have the shape (n_forms,).
     """
 
     text: bytes
@@ -95,11 +94,13 @@ class Surfaces(NamedTuple):
     def decode_forms(self, positions: Ints) -> list[str]:
         """Return the forms at some positions."""
         starts = self.starts.take(positions)
-        sizes = self.lengths.take(positions) + 1
-        if sizes.max(initial=0) > MAX_INTERNED_BYTES + 1:
+        lengths = self.lengths.take(positions)
+        if lengths.max(initial=0) > MAX_INTERNED_BYTES:
             # for long forms, an array of the indices of all bytes would take too much memory
-            bounds = zip(starts.tolist(), (starts + sizes - 1).tolist(), strict=True)
+            bounds = zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
             return [self.text[start:end].decode() for start, end in bounds]
+        # with the byte after each form, which becomes a separator
+        sizes = lengths + 1
         octets = np.frombuffer(self.text, np.uint8).take(compute_flat_indices(starts, sizes))
         octets[np.cumsum(sizes) - 1] = ord(FORM_SEPARATOR)
         return octets.tobytes().decode().split(FORM_SEPARATOR)[:-1]
@@ -115,48 +116,51 @@ def find_surfaces(
 ) -> Surfaces:
     """Return the surface forms of documents.
 
-    ``unspaced`` is `PAIRS`, `RUNS` or `WORDS`. If ``has_run`` is True, return only forms that
-    contain a run of a script without spaces, split as ``unspaced`` determines; at least one text
-    must contain a run. If it is False, return only the other forms. In both cases, commas and full
-    stops of Chinese and Japanese end a form. If it is None, return all forms. With
-    ``single_bytes``, include forms of one byte, which are not words. ``fold`` is a table for
-    `bytes.translate` that maps separators to zeros.
+    - ``unspaced`` is `PAIRS`, `RUNS` or `WORDS`, and determines how unspaced runs are split.
+    - ``has_run``: if True, return only forms that contain an unspaced run; at least one text must
+      contain a run. If False, return only the other forms. In both cases, commas and full stops of
+      Chinese and Japanese end a form too. If None, return all forms.
+    - ``single_bytes``: include forms of one byte, which are not words.
+    - ``fold`` is a table for `bytes.translate` that maps separators to zeros.
     """
     block = TextBlock.from_texts(texts)
     folded = b"".join((TEXT_SEPARATOR, block.joined, _PADDING)).translate(fold)
-    inside = np.frombuffer(folded, np.uint8) != _SEPARATOR
+    is_inside_form = np.frombuffer(folded, np.uint8) != _SEPARATOR
     runs = None
     if unspaced != WORDS or has_run is not None:
         runs = find_unspaced_runs(folded)
     if has_run is not None and runs is not None:
-        inside &= _is_in_run_form(folded, inside, runs.starts) == has_run
+        is_inside_form &= _is_in_run_form(folded, is_inside_form, runs.starts) == has_run
     split_runs = runs if unspaced != WORDS else None
     if split_runs is not None:
-        inside &= _is_outside_runs(split_runs, inside.size)
+        is_inside_form &= _is_outside_runs(split_runs, is_inside_form.size)
     if not single_bytes:
-        inside[1:-1] &= inside[2:] | inside[:-2]
+        has_neighbour = is_inside_form[2:] | is_inside_form[:-2]
+        is_inside_form[1:-1] &= has_neighbour
 
-    starts, ends = _find_bounds(inside)
+    starts, ends = _find_bounds(is_inside_form)
     if split_runs is not None:
-        run_starts, run_ends = split_runs.run_bounds
+        split_starts, split_ends = split_runs.run_bounds
         if unspaced == PAIRS:
-            run_starts, run_ends = split_runs.pair_bounds
-        starts = np.concatenate((starts, run_starts))
-        ends = np.concatenate((ends, run_ends))
+            split_starts, split_ends = split_runs.pair_bounds
+        starts = np.concatenate((starts, split_starts))
+        ends = np.concatenate((ends, split_ends))
         order = np.argsort(starts, kind="stable")
         starts = starts.take(order)
         ends = ends.take(order)
 
-    form_bounds = np.searchsorted(starts, block.ends - block.starts[:1] + 1)
+    # the separator in front shifts all positions by one
+    text_ends = block.ends - block.starts[:1] + len(TEXT_SEPARATOR)
+    form_bounds = np.searchsorted(starts, text_ends)
     documents = np.repeat(np.arange(len(block), dtype=np.int32), np.diff(form_bounds, prepend=0))
     return Surfaces(folded, starts, ends - starts, documents)
 
 
-def _find_bounds(inside: Mask) -> tuple[Ints, Ints]:
-    """Return start and end of each run of bytes inside forms; the first byte is not inside."""
-    is_edge = np.empty(inside.size, np.bool_)
+def _find_bounds(is_inside_form: Mask) -> tuple[Ints, Ints]:
+    """Return start and end of each form, given a mask of bytes whose first element is False."""
+    is_edge = np.empty(is_inside_form.size, np.bool_)
     is_edge[0] = False
-    np.not_equal(inside[1:], inside[:-1], out=is_edge[1:])
+    np.not_equal(is_inside_form[1:], is_inside_form[:-1], out=is_edge[1:])
     edges = np.flatnonzero(is_edge)
     return edges[0::2].copy(), edges[1::2]
 
@@ -170,11 +174,11 @@ def _is_outside_runs(runs: UnspacedRuns, n_bytes: int) -> Mask:
     return np.cumsum(changes, dtype=np.int8) == 0
 
 
-def _is_in_run_form(folded: bytes, inside: Mask, run_characters: Ints) -> Mask:
-    """Return for each byte whether its form contains a character of a run.
+def _is_in_run_form(folded: bytes, is_inside_form: Mask, run_characters: Ints) -> Mask:
+    """Return for each byte whether its form contains a character of a run, shape (n_bytes,).
 
-    ``run_characters`` are the starts of these characters. ``inside`` is a mask of the bytes of
-    forms; commas and full stops of Chinese and Japanese are removed from it in place.
+    ``run_characters`` are the starts of these characters. ``is_inside_form`` is changed in place:
+    commas and full stops of Chinese and Japanese are no longer inside.
     """
     raw = np.frombuffer(folded, np.uint8)
     # the byte sequences of `_STOPS`
@@ -182,13 +186,16 @@ def _is_in_run_form(folded: bytes, inside: Mask, run_characters: Ints) -> Mask:
         (0xE3, 0x80, (0x81, 0x82)),
         (0xEF, 0xBC, (0x81, 0x8C, 0x9F)),
     ):
-        stops = np.flatnonzero(raw[:-2] == lead)
-        stops = stops[(raw[stops + 1] == second) & np.isin(raw[stops + 2], third_bytes)]
-        inside[stops] = inside[stops + 1] = inside[stops + 2] = False
-    starts = np.flatnonzero(inside[1:] & ~inside[:-1]) + 1
+        candidates = np.flatnonzero(raw[:-2] == lead)
+        is_stop = (raw[candidates + 1] == second) & np.isin(raw[candidates + 2], third_bytes)
+        stops = candidates[is_stop]
+        for offset in range(3):
+            is_inside_form[stops + offset] = False
+    starts = np.flatnonzero(is_inside_form[1:] & ~is_inside_form[:-1]) + 1
+    # Element 0 is for the bytes before the first form.
     has_run = np.zeros(starts.size + 1, np.bool_)
     has_run[np.searchsorted(starts, run_characters, "right")] = True
-    return np.repeat(has_run, np.diff(starts, prepend=0, append=inside.size))
+    return np.repeat(has_run, np.diff(starts, prepend=0, append=is_inside_form.size))
 
 
 class SurfaceTable:
@@ -215,17 +222,16 @@ class SurfaceTable:
         """
         text, starts, lengths, _ = surfaces
         ids = 2 * self._words.intern(_load_words(text, starts, lengths))
-        long = np.flatnonzero(lengths > WORD_BYTES)
-        n_interned = WORD_BYTES
-        while long.size:
-            if n_interned == MAX_INTERNED_BYTES:
-                ids[long] = LONG_FORM_ID
+        unfinished = np.flatnonzero(lengths > WORD_BYTES)
+        for n_interned in range(WORD_BYTES, MAX_INTERNED_BYTES, WORD_BYTES):
+            if not unfinished.size:
                 break
-            remaining = lengths.take(long) - n_interned
-            words = _load_words(text, starts.take(long) + n_interned, remaining)
-            ids[long] = 2 * self._chains.intern(pair(ids.take(long), self._words.intern(words))) + 1
-            n_interned += WORD_BYTES
-            long = long.compress(remaining > WORD_BYTES)
+            remaining = lengths.take(unfinished) - n_interned
+            words = _load_words(text, starts.take(unfinished) + n_interned, remaining)
+            chains = pair(ids.take(unfinished), self._words.intern(words))
+            ids[unfinished] = 2 * self._chains.intern(chains) + 1
+            unfinished = unfinished.compress(remaining > WORD_BYTES)
+        ids[unfinished] = LONG_FORM_ID
         return ids
 
     def intern_in_fields(self, forms: Ids, fields: Ints) -> Ids:
@@ -240,18 +246,18 @@ class SurfaceTable:
 
 
 def _load_words(text: bytes, starts: Ints, lengths: Ints) -> Keys:
-    """Return up to eight bytes from each start as a number, shape (n,).
+    """Return up to eight bytes from each start as a machine word, shape (n,).
 
     The first byte is the lowest; bytes beyond the length are zeros.
     """
     # Two aligned words are combined by shifts: `take` on an unaligned array would copy all of it.
     aligned = np.frombuffer(text, "<u8", len(text) // WORD_BYTES)
-    indices = starts >> 3
-    bits = ((starts & 7) << 3).view(np.uint64)
+    indices = starts >> 3  # divided by WORD_BYTES
+    shifts = ((starts & 7) << 3).view(np.uint64)  # the remainder, in bits
     words: Keys = aligned.take(indices)
-    words >>= bits
+    words >>= shifts
     upper = aligned[1:].take(indices)
-    upper <<= np.subtract(np.uint64(64), bits, out=bits)  # a shift by 64 gives 0
+    upper <<= np.subtract(np.uint64(64), shifts, out=shifts)  # a shift by 64 gives 0
     words |= upper
     words &= _LOWER_BYTES.take(lengths, mode="clip")
     return words
@@ -286,7 +292,11 @@ _HIGH_SELECTORS = (0xE0100, 0xE01EF)
 """Variation selectors beyond U+FFFF."""
 
 _OTHER, _LETTER, _MARK = range(3)
-"""Kinds of characters."""
+"""Kinds of characters: not of a script without spaces, a letter of one, or its mark."""
+
+_FIRST_LEAD_OF_3_BYTES = 0xE0
+_FIRST_LEAD_OF_4_BYTES = 0xF0
+"""The smallest first bytes of characters of three and four bytes in UTF-8."""
 
 
 @cache
@@ -305,10 +315,13 @@ def _kinds() -> Octets:
 
 
 class UnspacedRuns(NamedTuple):
-    """The characters in runs of scripts without spaces, in order, as byte offsets into a text."""
+    """The characters of unspaced runs, in order, as byte offsets into a text.
+
+    All arrays have the shape (n_characters,).
+    """
 
     starts: Ints
-    """Start of each character, shape (n_characters,)."""
+    """Start of each character."""
     ends: Ints
     """End of each character with its marks."""
     is_first: Mask
@@ -324,10 +337,10 @@ class UnspacedRuns(NamedTuple):
     @property
     def pair_bounds(self) -> tuple[Ints, Ints]:
         """Start and end of each pair of adjacent characters, and of each run of one character."""
-        starts_form = ~self.is_last | self.is_first
-        next_ends = np.append(self.ends[1:], 0)
+        starts_pair = ~self.is_last | self.is_first  # or is a run of one character
+        next_ends = np.append(self.ends[1:], 0)  # the last element is not used
         ends = np.where(self.is_last, self.ends, next_ends)
-        return self.starts[starts_form], ends[starts_form]
+        return self.starts[starts_pair], ends[starts_pair]
 
 
 def is_unspaced(word: str) -> bool:
@@ -336,7 +349,7 @@ def is_unspaced(word: str) -> bool:
 
 
 def find_texts_with_runs(texts: Sequence[bytes]) -> Ids:
-    """Return the indices of texts that have a run of a script without spaces, ascending."""
+    """Return the indices of texts that have an unspaced run, ascending."""
     block = TextBlock.from_texts(texts)
     runs = find_unspaced_runs(block.joined)
     if runs is None:
@@ -346,56 +359,61 @@ def find_texts_with_runs(texts: Sequence[bytes]) -> Ids:
 
 
 def find_unspaced_runs(text: bytes) -> UnspacedRuns | None:
-    """Return the runs in a text in valid UTF-8. Return None if it has no runs."""
+    """Return the unspaced runs in a text in valid UTF-8. Return None if it has no runs."""
     raw = np.frombuffer(text, np.uint8)
-    if raw.max(initial=0) < 0xE0:  # all characters of these scripts have three or four bytes
+    # all characters of these scripts have three or four bytes
+    if raw.max(initial=0) < _FIRST_LEAD_OF_3_BYTES:
         return None
-    starts = np.flatnonzero(raw >= 0xE0)
-    kinds = _kinds_at(raw, starts)
-    relevant = np.flatnonzero(kinds)
+    starts = np.flatnonzero(raw >= _FIRST_LEAD_OF_3_BYTES)
+    kinds = _find_kinds(raw, starts)
+    relevant = np.flatnonzero(kinds != _OTHER)
     if not relevant.size:
         return None
     starts = starts[relevant]
     is_letter = kinds[relevant] == _LETTER
-    ends = starts + 3 + (raw.take(starts) >= 0xF0)
+    ends = starts + 3 + (raw.take(starts) >= _FIRST_LEAD_OF_4_BYTES)
 
-    # drop marks that follow no letter
-    follows = np.append(False, starts[1:] == ends[:-1])
+    # Drop marks that follow no letter: the number of letters has not grown since the last gap.
+    follows_character = np.append(False, starts[1:] == ends[:-1])
     n_letters = np.cumsum(is_letter)
-    n_before_run = np.maximum.accumulate(np.where(follows, 0, n_letters - is_letter))
-    run_characters = np.flatnonzero(n_letters > n_before_run)
+    n_letters_before = np.where(follows_character, 0, n_letters - is_letter)
+    n_letters_before_gap = np.maximum.accumulate(n_letters_before)
+    run_characters = np.flatnonzero(n_letters > n_letters_before_gap)
     if not run_characters.size:
         return None
     starts = starts[run_characters]
     ends = ends[run_characters]
-    is_letter = is_letter[run_characters]
+    letters = np.flatnonzero(is_letter[run_characters])
 
-    # join each letter with its marks
-    letters = np.flatnonzero(is_letter)
+    # Join each letter with its marks: it ends with the last character before the next letter.
+    next_letters = np.append(letters[1:], run_characters.size)
     starts = starts[letters]
-    ends = ends[np.append(letters[1:], is_letter.size) - 1]
+    ends = ends[next_letters - 1]
     is_gap = starts[1:] != ends[:-1]
-    return UnspacedRuns(starts, ends, np.append(True, is_gap), np.append(is_gap, True))
+    return UnspacedRuns(
+        starts, ends, is_first=np.append(True, is_gap), is_last=np.append(is_gap, True)
+    )
 
 
-def _kinds_at(raw: Octets, starts: Ints) -> Octets:
+def _find_kinds(raw: Octets, starts: Ints) -> Octets:
     """Return the kinds of characters of three or four bytes, given their starts."""
     first, second, third = (
         raw.take(starts + offset, mode="clip").astype(np.int32) for offset in range(3)
     )
+    # UTF-8: a continuation byte has the lower six bits of a code point
     kinds: Octets = _kinds().take((first & 0xF) << 12 | (second & 0x3F) << 6 | third & 0x3F)
-    high = np.flatnonzero(first >= 0xF0)
+    high = np.flatnonzero(first >= _FIRST_LEAD_OF_4_BYTES)
     if high.size:
         fourth = raw.take(starts[high] + 3, mode="clip").astype(np.int32)
         codes = (first[high] & 7) << 18 | (second[high] & 0x3F) << 12
         codes |= (third[high] & 0x3F) << 6 | fourth & 0x3F
         distinct, indices = np.unique(codes, return_inverse=True)
-        high_kinds = np.array([_kind_of_high(code) for code in distinct.tolist()], np.uint8)
+        high_kinds = np.array([_find_high_kind(code) for code in distinct.tolist()], np.uint8)
         kinds[high] = high_kinds[indices]
     return kinds
 
 
-def _kind_of_high(code: int) -> int:
+def _find_high_kind(code: int) -> int:
     """Return the kind of a character beyond U+FFFF."""
     if _HIGH_SELECTORS[0] <= code <= _HIGH_SELECTORS[1]:
         return _MARK

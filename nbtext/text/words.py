@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category, combining, normalize
 
 from nbtext.errors import PathError, UsageError, describe_os_error, did_you_mean
@@ -27,16 +27,19 @@ if TYPE_CHECKING:
 
 MIN_WORD_CHARS = 2
 MAX_WORD_BYTES = 255
-"""Longest word in bytes of UTF-8. A longer run is encoded data or a key."""
+"""Maximum size of a word in UTF-8. A longer run is encoded data or a key."""
 
 _SPACE = " "
 
 _MAX_NON_STARTERS = 30
+"""Maximum number of successive non-starters (combining marks) to normalise."""
 _JOINER = "\u034f"
+"""The combining grapheme joiner."""
 _MANY_MARKS = re.compile("[\\W\uff9e\uff9f]{14}")
 """Matches wherever more than 30 non-starters may follow one another.
 
-A letter has at most three of them, a mark two. U+FF9E and U+FF9F are marks that `re` calls letters.
+14 marks decompose into at most 28 non-starters, and the letter before them ends with at most three.
+U+FF9E and U+FF9F are marks that `re` calls letters.
 """
 
 MISREAD_ENCODINGS = {"hungarian": "iso-8859-2", "turkish": "iso-8859-9"}
@@ -53,15 +56,14 @@ _DOT_ABOVE = "\u0307"
 class _VisibleCharacters(dict[int, str]):
     """Table for `str.translate` that removes soft hyphens, joiners and direction marks.
 
-    These do not separate words.
+    These characters do not separate words. The table is filled on demand.
     """
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        if category(character) == "Cf":
-            character = ""
-        self[code] = character
-        return character
+        replacement = "" if category(character) == "Cf" else character
+        self[code] = replacement
+        return replacement
 
 
 def is_emoji(character: str) -> bool:
@@ -71,15 +73,15 @@ def is_emoji(character: str) -> bool:
 
 
 class _WordCharacters(dict[int, str]):
-    """Table for `str.translate` that keeps the characters of words, and replaces others by spaces.
+    """Table for `str.translate` that keeps characters of words, and replaces others by spaces.
 
-    It is filled on demand.
+    The table is filled on demand.
     """
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
         kind = category(character)
-        if kind == "Cf":  # normalising can produce them
+        if kind == "Cf":  # normalising can produce such characters
             replacement = ""
         elif is_emoji(character):
             replacement = f"{_SPACE}{character}{_SPACE}"
@@ -93,18 +95,25 @@ class _WordCharacters(dict[int, str]):
         return replacement
 
 
-@cache
-def _count_non_starters(character: str) -> tuple[int, int, bool]:
-    """Return the numbers of non-starters at the start and at the end of a character.
+class _NonStarters(NamedTuple):
+    """The non-starters in the compatibility decomposition of a character."""
 
-    They are counted in its compatibility decomposition. The third value is True if it consists only
-    of non-starters.
-    """
+    n_first: int
+    """Number of non-starters before the first starter."""
+    n_last: int
+    """Number of non-starters after the last starter."""
+    is_only: bool
+    """Whether there are only non-starters; they are then the first as well as the last."""
+
+
+@cache
+def _count_non_starters(character: str) -> _NonStarters:
+    """Return the numbers of non-starters at the start and at the end of a character."""
     classes = [combining(code_point) for code_point in normalize("NFKD", character)]
     starters = [index for index, combining_class in enumerate(classes) if combining_class == 0]
     if not starters:
-        return len(classes), len(classes), True
-    return starters[0], len(classes) - starters[-1] - 1, False
+        return _NonStarters(len(classes), len(classes), is_only=True)
+    return _NonStarters(starters[0], len(classes) - starters[-1] - 1, is_only=False)
 
 
 _VISIBLE_CHARACTERS = _VisibleCharacters()
@@ -127,7 +136,8 @@ def is_word(candidate: str, *, unspaced: bool) -> bool:
 
     With ``unspaced``, words in scripts without spaces have any length.
     """
-    if MIN_WORD_CHARS <= len(candidate) <= MAX_WORD_BYTES // 4:
+    max_certain_chars = MAX_WORD_BYTES // 4  # a character has at most four bytes
+    if MIN_WORD_CHARS <= len(candidate) <= max_certain_chars:
         return True
     if unspaced and candidate and is_unspaced(candidate):
         return True
@@ -176,15 +186,14 @@ def _make_stream_safe(text: str) -> str:
     characters = []
     n_non_starters = 0
     for character in text:
-        n_first, n_last, is_non_starter = _count_non_starters(character)
-        if n_non_starters + n_first > _MAX_NON_STARTERS:
+        counted = _count_non_starters(character)
+        if n_non_starters + counted.n_first > _MAX_NON_STARTERS:
             characters.append(_JOINER)
             n_non_starters = 0
         characters.append(character)
-        if is_non_starter:
-            n_non_starters += n_first
-        else:
-            n_non_starters = n_last
+        if not counted.is_only:
+            n_non_starters = 0
+        n_non_starters += counted.n_last
     return "".join(characters)
 
 
@@ -192,9 +201,9 @@ def load_stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
     """Return a stop list, sorted, with its words normalised.
 
     ``name`` is a language, ``none``, ``default`` (the list of ``language``), the path of a file of
-    words separated by white space, or the words themselves. Languages without spaces have an empty
-    list. Raise `UsageError` if there is no such list or file, and `PathError` if the file cannot be
-    read.
+    words separated by white space, or a tuple of the words themselves. Languages without spaces
+    have an empty list. Raise `UsageError` if the list or file does not exist, and `PathError` if
+    the file cannot be read.
     """
     if name == "default":
         name = language
@@ -208,7 +217,7 @@ def load_stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
 
 @cache
 def _load_language_stop_words(language: str) -> list[str]:
-    """Return the stop list of a language. It is cached, because each training loads it."""
+    """Return the stop list of a language, cached because each training loads it."""
     if language == "english":
         # closed word classes only: the English list of `stop-words` includes "computer" and "fire"
         text = _read(f"{os.path.dirname(__file__)}/stop_words_english.txt")
@@ -251,10 +260,10 @@ def _read(path: str) -> str:
 
 
 def load_stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
-    """Return a function from words to their stems.
+    """Return a function from words to their stems, for the value ``name`` of the stemmer setting.
 
-    ``snowball`` is Snowball's algorithm for ``language``; languages without spaces have none, and
-    words stay unchanged. A word whose stem would be empty stays unchanged too.
+    ``snowball`` is Snowball's algorithm for ``language``. In languages without spaces, words stay
+    unchanged. A word whose stem would be empty stays unchanged too.
     """
     if name == "none" or (name == "snowball" and language in UNSPACED_LANGUAGES):
         return list
