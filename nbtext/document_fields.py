@@ -1,10 +1,12 @@
-"""The parts of a document in addition to its text: fields, attribute values and a weight.
+"""Clean, parse and serialise the fields, attribute values and weight of a document.
 
-`nbtext.corpus.document.Document` keeps them separate. For a digest of the document they are joined:
+These are the parts of a document in addition to its text. `nbtext.corpus.document.Document` keeps
+them separate. For a digest of the document they are joined:
 
     TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]
 
-with U+001F between values. No text, field or value contains a separator.
+with U+001F between values. No text, field or value contains a separator. A field with an empty
+name contains items, separated by spaces; each item is a term as it is.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ WEIGHT_UNIT = 1000
 
 @lru_cache(1 << 12)
 def normalise_field_name(name: str) -> bytes:
-    """Return the name of the field of a column, key or header.
+    """Return the name of the field for the content of a column, key or header.
 
-    It is in lower case, without white space, colons and separators.
+    The name is in lower case, without white space, colons and separators.
 
     >>> normalise_field_name("Head Line")
     b'head_line'
@@ -62,7 +64,7 @@ _ESCAPE_SEQUENCE = (
 def clean_text(text: bytes) -> bytes:
     """Return a text with spaces instead of separators, and without terminal control sequences.
 
-    So no text can imitate a field, a value or a category, and a coloured word is that word.
+    So no text can imitate a field or a value, and colours do not change words.
     """
     if not contains_separators(text):
         return text
@@ -81,14 +83,14 @@ def contains_separators(text: bytes) -> bool:
 
 
 def clean_fields(fields: Fields) -> Fields:
-    """Return fields whose contents are cleaned as by `clean_text`.
+    """Return fields whose contents are cleaned like texts by `clean_text`.
 
-    Raise `UnicodeDecodeError` if they are not UTF-8. Later, the error could not be assigned to a
-    document.
+    Raise `UnicodeDecodeError` if they are not UTF-8: later, the document with the error would be
+    unknown.
     """
     joined = b"\n".join(chain.from_iterable(fields))
     if not joined.isascii():
-        joined.decode()
+        joined.decode()  # raises the error
     if not contains_separators(joined):
         return fields
     return [(name, clean_text(content)) for name, content in fields]
@@ -97,17 +99,25 @@ def clean_fields(fields: Fields) -> Fields:
 def parse_field_pairs(pairs: object) -> Fields:
     """Return the fields of a JSON list of pairs of name and content.
 
-    Items have an empty name. Raise `ValueError` if it is not a list of pairs of texts.
+    Items have an empty name and become the last field. Raise `ValueError` if ``pairs`` is not a
+    list of pairs of texts.
     """
-    if not isinstance(pairs, list) or not all(
-        isinstance(pair, list) and all(isinstance(text, str) for text in pair) for pair in pairs
-    ):
-        raise ValueError
-    encoded = [(name, content.encode("utf-8", "replace")) for name, content in pairs]
-    fields = [(normalise_field_name(name), content) for name, content in encoded if name]
-    items = b" ".join([content for name, content in encoded if not name])
-    if items:
-        fields.append((b"", items))
+    if not isinstance(pairs, list):
+        raise ValueError  # noqa: TRY004 - JSON of another type is an invalid value
+    fields = []
+    items = []
+    for pair in pairs:
+        if not isinstance(pair, list) or not all(isinstance(text, str) for text in pair):
+            raise ValueError
+        name, text = pair  # raises `ValueError` too
+        content = text.encode("utf-8", "replace")
+        if name:
+            fields.append((normalise_field_name(name), content))
+        else:
+            items.append(content)
+    joined_items = b" ".join(items)
+    if joined_items:
+        fields.append((b"", joined_items))
     return fields
 
 
@@ -115,7 +125,8 @@ def render_document(text: bytes, fields: Fields) -> bytes:
     """Return a document for display: its fields are lines after the text."""
     pieces = [text]
     for name, content in fields:
-        pieces.append((b"\n%b: %b" if name else b"\n%b  %b") % (name, content))
+        separator = b": " if name else b"  "
+        pieces += (b"\n", name, separator, content)
     return b"".join(pieces)
 
 
@@ -123,7 +134,7 @@ def iter_content_offsets(text: bytes, fields: Fields) -> Iterator[int]:
     """Yield the offset in `render_document` at which the content of each field starts."""
     end = len(text)
     for name, content in fields:
-        start = end + len(name) + 3  # a line end and two characters after the name
+        start = end + len("\n") + len(name) + len(": ")
         yield start
         end = start + len(content)
 
@@ -138,26 +149,29 @@ def serialise_document(text: bytes, fields: Fields = (), values: Names = ()) -> 
 
 
 def append_weight(document: bytes, units: int) -> bytes:
-    """Return a serialised document with its weight if that is not 1.
+    """Return a serialised document with its weight, for fingerprints in the ledger.
 
-    A byte that UTF-8 does not use separates them. The ledger has fingerprints of both together.
+    A byte that UTF-8 does not use precedes the weight. The weight 1 is not appended.
     """
     return document if units == WEIGHT_UNIT else b"%b\xff%d" % (document, units)
 
 
 class FieldColumns(NamedTuple):
-    """The fields of a block of documents, by document and in their order there."""
+    """The fields of a block of documents, as columns: fields of words apart from items.
+
+    Fields are in the order of the documents, and of the fields in a document.
+    """
 
     names: list[bytes]
     """Name of each field of words, length n_fields."""
     contents: list[bytes]
     """Content of each field of words, length n_fields."""
     documents: Ints
-    """Document of each field of words, shape (n_fields,)."""
+    """Index in the block of the document of each field of words, shape (n_fields,)."""
     items: list[bytes]
     """Items of each document that has items, separated by spaces."""
     item_documents: Ints
-    """Document of each element of ``items``."""
+    """Index in the block of the document of each element of ``items``."""
 
     @classmethod
     def from_fields(cls, fields: Sequence[Fields]) -> Self:
@@ -168,24 +182,24 @@ class FieldColumns(NamedTuple):
         names, contents = zip(*chain.from_iterable(fields), strict=True)
         has_words = np.fromiter(map(bool, names), np.bool_, len(names))
         return cls(
-            list(compress(names, has_words)),
-            list(compress(contents, has_words)),
-            documents[has_words],
-            list(compress(contents, ~has_words)),
-            documents[~has_words],
+            names=list(compress(names, has_words)),
+            contents=list(compress(contents, has_words)),
+            documents=documents[has_words],
+            items=list(compress(contents, ~has_words)),
+            item_documents=documents[~has_words],
         )
 
 
 ATTRIBUTE_KINDS = ("categorical", "count", "numeric")
-"""The parameters of `nbtext.settings.Reading` that name attributes."""
+"""The settings in `nbtext.settings.Reading` that name attributes."""
 
 NON_TEXT_SETTINGS = ("tag_fields", *ATTRIBUTE_KINDS)
-"""The parameters of `nbtext.settings.Reading` that name parts other than the text."""
+"""The settings in `nbtext.settings.Reading` that name parts of a document other than its text."""
 
 NO_TEXT = "none"
 """The text column of documents that consist only of attributes."""
 
-# Within these bounds, squares can be summed exactly.
+# Within these bounds, the sum of squares neither overflows nor underflows.
 MAX_NUMBER = 1e100
 """Upper bound of the absolute value of a number."""
 MIN_NUMBER = 1e-100
@@ -239,11 +253,11 @@ class Attributes(NamedTuple):
         Missing values are empty. Raise `DocumentError` for a value that is not of its kind.
         """
         n_categorical = len(self.categorical)
-        n_whole = n_categorical + len(self.counts)
         normalised = [_normalise_category(value) for value in values[:n_categorical]]
-        for index, name in enumerate(self.number_columns, len(normalised)):
-            number = _normalise_number(name, values[index].strip(), is_whole=index < n_whole)
-            normalised.append(number)
+        numbers = values[n_categorical:]
+        for index, name in enumerate(self.number_columns):
+            is_whole = index < len(self.counts)
+            normalised.append(_normalise_number(name, numbers[index].strip(), is_whole=is_whole))
         return tuple(normalised)
 
 
@@ -253,7 +267,7 @@ NO_ATTRIBUTES = Attributes()
 def parse_declared_sizes(reading: Reading) -> list[int | None]:
     """Return the declared number of values of each categorical column.
 
-    None if a column declares none: its values are then taken from the training documents.
+    None for a column without a declaration, whose values are taken from the training documents.
     """
     names = reading.categorical.split(",") if reading.categorical else []
     matches = [DECLARED_SIZE.search(name) for name in names]
@@ -267,20 +281,23 @@ def _normalise_category(value: str) -> str:
 def _normalise_number(name: str, value: str, *, is_whole: bool) -> str:
     """Return the number as Python writes it, so that equal numbers are equal texts.
 
-    An empty value stays empty. Raise `DocumentError` if it is no number, or out of bounds.
+    An empty value stays empty. Raise `DocumentError` if the value is not a number, or out of
+    bounds.
     """
     if not value:
         return ""
-    is_number = _NUMBER.fullmatch(value) is not None
-    if is_number:
-        number = float(value)
-        if is_whole and number.is_integer() and 0 <= number < COUNT_LIMIT:
-            return str(int(number))
-        if not is_whole and (number == 0 or MIN_NUMBER <= abs(number) <= MAX_NUMBER):
-            return repr(number or 0.0)  # no negative zero
     expected = "a whole number from 0" if is_whole else "a number"
-    if is_number and not is_whole:
-        expected += f" from {MIN_NUMBER:g} to {MAX_NUMBER:g} in size"
+    if _NUMBER.fullmatch(value):
+        number = float(value)
+        if is_whole:
+            if number.is_integer() and 0 <= number < COUNT_LIMIT:
+                return str(int(number))
+        elif number == 0:
+            return "0.0"  # also for negative zero
+        elif MIN_NUMBER <= abs(number) <= MAX_NUMBER:
+            return repr(number)
+        else:
+            expected += f" from {MIN_NUMBER:g} to {MAX_NUMBER:g} in size"
     raise DocumentError(
         f"the value {value[:40]!r} at {name!r} is not {expected}",
         hint="leave it empty where it is not known",
@@ -288,10 +305,10 @@ def _normalise_number(name: str, value: str, *, is_whole: bool) -> str:
 
 
 def parse_weight(name: str, value: str) -> int:
-    """Return the weight in column ``name`` in units of 1 / `WEIGHT_UNIT`.
+    """Return the weight ``value``, from column ``name``, in units of 1 / `WEIGHT_UNIT`.
 
-    Raise `DocumentError` if it is not a number from 0 to `MAX_DOCUMENT_WEIGHT` with at most three
-    decimals.
+    Raise `DocumentError` if the value is not a number from 0 to `MAX_DOCUMENT_WEIGHT` with at most
+    three decimals.
 
     >>> parse_weight("column 3", "0.25")
     250

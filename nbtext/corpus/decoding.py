@@ -1,4 +1,7 @@
-"""Decode bytes of any encoding to UTF-8, and detect encodings and binary content."""
+"""Decode bytes of any encoding to UTF-8, and detect encodings and binary content.
+
+All readers use this file. Whether a declared charset exists is decided in `nbtext.charsets`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,6 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-_ANY_BYTE_ORDER_MARK = tuple(mark for mark, _ in _BYTE_ORDER_MARKS)
 
 _ASCII_LABELS = ("us-ascii", "ascii", "ansi_x3.4-1968")
 """Charset labels to ignore: programs that support no charsets declare them for any bytes."""
@@ -31,19 +33,18 @@ _ASCII_LABELS = ("us-ascii", "ascii", "ansi_x3.4-1968")
 _STRUCTURE_CHARS = '\r\n\t,;|"'
 """Characters that separate records and cells."""
 
-_BINARY_BYTES = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
-"""Control bytes that occur neither in UTF-8 texts nor in those of any single-byte encoding.
+_NUL_TO_ACK = bytes(range(7))
+_BINARY_BYTES = bytes([*_NUL_TO_ACK, *range(14, 27), *range(28, 32), 127])
+"""Control bytes that do not occur in texts in UTF-8 or in a single-byte encoding.
 
 The same set as in file(1): all control bytes except BEL, BS, white space and ESC.
 """
-
-_NUL_TO_ACK = _BINARY_BYTES[:7]
 
 _MAX_STRAY_BINARY_BYTES = 4
 """Number of binary bytes that a text of any length may contain by accident."""
 
 _BYTES_PER_BINARY_BYTE = 20
-"""A text may contain one binary byte in 20; compressed data has about one in ten."""
+"""A text may contain one binary byte in 20 bytes; compressed data has about one in ten."""
 
 _SIGNATURES = {
     rb"\x89PNG\r\n\x1a\n": "a PNG image",
@@ -99,7 +100,7 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """Return the text as valid UTF-8, and whether it was decoded as Windows-1252.
 
     ``auto`` tries UTF-8, then falls back to Windows-1252. A named encoding is strict: raise
-    `DocumentError` for bytes that are invalid in it. Byte order marks are ignored: see
+    `DocumentError` for bytes that are invalid in it. Byte order marks are not interpreted; see
     `detect_encoding`.
     """
     if encoding == "auto":
@@ -173,9 +174,10 @@ def check_not_binary(body: bytes, *, whole_file: bool = False) -> None:
     # All but a few very small binary files contain one of these bytes.
     if not (is_pdf or b"\0" in body or b"\x1e" in body or b"\x1f" in body):
         return
-    kinds = (kind for pattern, kind in _SIGNATURES.items() if re.match(pattern, body, re.DOTALL))
-    if whole_file and (kind := next(kinds, None)):
-        raise DocumentError(f"binary, not text ({kind})")
+    if whole_file:
+        for pattern, kind in _SIGNATURES.items():
+            if re.match(pattern, body, re.DOTALL):
+                raise DocumentError(f"binary, not text ({kind})")
     n_binary = len(body) - len(body.translate(None, _BINARY_BYTES))
     max_binary = max(_MAX_STRAY_BINARY_BYTES, len(body) / _BYTES_PER_BINARY_BYTE)
     if n_binary > max_binary or (whole_file and n_binary == len(body)):
@@ -197,36 +199,37 @@ def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
     """Return the bytes to decode, and their encoding.
 
     ``auto`` is replaced by the encoding of the byte order mark, or by UTF-16 if the bytes look like
-    it. The result is still ``auto`` if neither is the case. Use this only for the start of a file
-    or of a part of a mail, because in a table row the same bytes are text.
+    UTF-16; if neither, the result is still ``auto``. Use this only for the start of a file or of a
+    part of a mail, because in a table row the same bytes are text.
     """
     if encoding != "auto":
         return body, encoding
-    if not body.startswith(_ANY_BYTE_ORDER_MARK):
-        return body, _detect_unmarked_utf16(body) or encoding
-    mark, name = next((mark, name) for mark, name in _BYTE_ORDER_MARKS if body.startswith(mark))
-    if name == "utf-8":
-        return body[len(mark) :], name
-    return body, name
+    for mark, name in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            if name == "utf-8":
+                body = body.removeprefix(mark)  # the other codecs drop the mark themselves
+            return body, name
+    return body, _detect_unmarked_utf16(body) or encoding
 
 
 def _detect_unmarked_utf16(start: bytes) -> str | None:
     """Return "utf-16-le" or "utf-16-be" if bytes look like UTF-16 without a mark, else None.
 
-    They need at least four characters, four in five of them below U+0700 (Latin, Greek, Cyrillic,
-    Hebrew and Arabic). Every second byte is then one that texts in other encodings do not contain.
+    The bytes must be at least four characters, four in five of them below U+0700 (Latin, Greek,
+    Cyrillic, Hebrew and Arabic). The high bytes of these characters are below 7, and texts in other
+    encodings do not contain such bytes.
     """
-    if b"\0" not in start[:WIDE_ENCODING_PROBE_BYTES]:
+    probe = start[:WIDE_ENCODING_PROBE_BYTES]
+    even_bytes = probe[::2]
+    odd_bytes = probe[1::2]
+    if b"\0" not in probe or len(odd_bytes) < _MIN_UTF16_CHARS:
         return None
-    even_bytes = start[:WIDE_ENCODING_PROBE_BYTES:2]
-    odd_bytes = start[1:WIDE_ENCODING_PROBE_BYTES:2]
-    if len(odd_bytes) < _MIN_UTF16_CHARS:
-        return None
-    for high, low, name in (
+    for high_bytes, low_bytes, name in (
         (odd_bytes, even_bytes, "utf-16-le"),
         (even_bytes, odd_bytes, "utf-16-be"),
     ):
-        if 0 not in low and len(high.translate(None, _NUL_TO_ACK)) * 5 <= len(high):
+        n_other_high_bytes = len(high_bytes.translate(None, _NUL_TO_ACK))
+        if 0 not in low_bytes and n_other_high_bytes <= len(high_bytes) / 5:
             return name
     return None
 
@@ -236,31 +239,33 @@ def decode_with_charset(
 ) -> tuple[bytes, DecodingIssues]:
     """Return the text as UTF-8, decoded by its declared charset, and its decoding issues.
 
-    Invalid bytes become U+FFFD. Use ``encoding`` if the charset is None, unknown or ASCII; raise
-    `DocumentError` for bytes that are invalid in it. A byte order mark of UTF-16 is ignored,
-    because these two bytes in front of a text would hide it.
+    Invalid bytes become U+FFFD. If the charset is None, unknown or ASCII, use ``encoding``, and
+    raise `DocumentError` for bytes that are invalid in this encoding. A byte order mark of UTF-16
+    does not decide, because a sender could hide a text by these two bytes in front of it.
     """
-    declared = find_codec(charset) if charset and charset.lower() not in _ASCII_LABELS else None
-    codec = declared or encoding
-    if codec == "auto":
-        codec = _detect_unmarked_utf16(body) or codec
-    try:
-        text, issues = decode_text(body, codec)
-    except DocumentError:
-        if declared is None and codec == encoding:  # the user set this encoding
-            raise
-        if _is_mislabelled(body, codec):
-            text, issues = decode_text(body, "auto")
-        else:
-            text, issues = _decode_with_replacements(body, codec)
+    codec = None
+    if charset and charset.lower() not in _ASCII_LABELS:
+        codec = find_codec(charset)
+    if codec is None and encoding == "auto":
+        codec = _detect_unmarked_utf16(body)
+    if codec is None:
+        text, issues = decode_text(body, encoding)
+    else:
+        try:
+            text, issues = decode_text(body, codec)
+        except DocumentError:
+            if _is_mislabelled(body, codec):
+                text, issues = decode_text(body, "auto")
+            else:
+                text, issues = _decode_with_replacements(body, codec)
     return text.removeprefix(codecs.BOM_UTF8), issues
 
 
 def _is_mislabelled(body: bytes, codec: str) -> bool:
-    """Return True if bytes that are invalid in a declared charset are probably not in it.
+    """Return True if bytes that are invalid in a codec were probably declared wrongly.
 
-    Declared as UTF-8, they have no valid character beyond ASCII. Declared otherwise, they are
-    valid UTF-8.
+    Bytes that were declared as UTF-8 have no valid character beyond ASCII. Other bytes are valid
+    UTF-8.
     """
     if codec == "utf-8":
         return body.decode("utf-8", "ignore").isascii()
