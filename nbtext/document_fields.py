@@ -199,7 +199,7 @@ NON_TEXT_SETTINGS = ("tag_fields", *ATTRIBUTE_KINDS)
 NO_TEXT = "none"
 """The text column of documents that consist only of attributes."""
 
-# Within these bounds, the sum of squares neither overflows nor underflows.
+# Within these bounds, squares can be summed exactly.
 MAX_NUMBER = 1e100
 """Upper bound of the absolute value of a number."""
 MIN_NUMBER = 1e-100

@@ -1,4 +1,4 @@
-"""Types that every corpus reader shares: documents, byte ranges of files, and reader options."""
+"""Define what every corpus reader shares: documents, notices, byte ranges and reader options."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ _MAX_MESSAGE_CHARS = 300
 
 
 class Document(NamedTuple):
-    """A document with its name, its label if it has one, and its text or the reason for failure."""
+    """A document with its name, its label if it has one, and its text or its problem."""
 
     id: str
+    """The name of the document, such as ``path:line``."""
     label: Label | None = None
     text: bytes = b""
-    """Valid UTF-8 after decoding. Readers yield the stored bytes unless their format is decoded."""
+    """The text: valid UTF-8 after decoding, before it the stored bytes."""
     fields: Fields = ()
     values: tuple[str, ...] = ()
     """Attribute values, normalised by `Attributes.normalise_values`; empty before decoding."""
@@ -55,10 +56,10 @@ class Document(NamedTuple):
     columns: tuple[str, ...] = ()
     """Values of the requested extra columns, in order; empty if the document is unreadable.
 
-    Before decoding, the columns of `ReaderOptions.columns`.
+    Before decoding, the values of all `ReaderOptions.columns`.
     """
     weight: int = WEIGHT_UNIT
-    """Number of documents that it counts for, in units of 1 / `WEIGHT_UNIT`."""
+    """Number of documents that this document counts for, in units of 1 / `WEIGHT_UNIT`."""
 
     @property
     def digest_bytes(self) -> bytes:
@@ -99,7 +100,7 @@ class Notices:
     """Files that belong to no class and were skipped in training."""
     warnings: list[Finding] = field(default_factory=list)
     n_unnamed: int = 0
-    """Number of unreadable documents that are not named, because their shard has many of them."""
+    """Number of unreadable documents that are not reported by name, because there are many."""
     relabelled_ids: list[str] = field(default_factory=list)
     """Ids of documents whose label `ReaderOptions.relabel` replaced."""
 
@@ -129,13 +130,13 @@ class Notices:
 
 
 class LabelledFolder(str):
-    """Path of a folder or an mbox whose documents all have one class, whatever its name is."""
+    """Path of a folder or an mbox whose documents all have the class ``label``."""
 
     __slots__ = ("label",)
     label: str
 
     def __new__(cls, path: str, label: str = "") -> Self:
-        """Create the path with its class; unpickling sets the class afterwards."""
+        """Create the path with its class. Unpickling omits the class and sets it afterwards."""
         folder = super().__new__(cls, path)
         folder.label = label
         return folder
@@ -148,15 +149,17 @@ class ByteRange(NamedTuple):
     end: int | None
     """None: the end of the file."""
     lines_before: int
+    """Number of lines of the file before the range."""
     records_before: int
+    """Number of records of the file before the range."""
     content: bytes | None = None
-    """The bytes themselves if the file is compressed, else None."""
+    """The unpacked bytes of the range; None: the reader reads them from the file."""
     n_compressed_bytes: int = 0
     """Number of bytes of the compressed file that were read to unpack this range."""
     failure: PathError | None = None
     """Why the file cannot be read beyond the content."""
     reads_from_start: bool = False
-    """Whether the reader has to read, and unpack, the file from its start to reach the range."""
+    """Whether the reader must read, and unpack, the file from its start to reach the range."""
 
 
 WHOLE_FILE = ByteRange(0, None, 0, 0, reads_from_start=True)
@@ -167,6 +170,7 @@ class ColumnPositions(NamedTuple):
 
     attributes: slice
     fields: slice
+    """Positions of the tag columns."""
     weight: int
     """Only meaningful if weights are read."""
     condition: int
@@ -195,21 +199,22 @@ class ReaderOptions:
     weight_column: str | None = None
     """The column of document weights; None if weights are not read."""
     byte_range: ByteRange = WHOLE_FILE
-    """The part of a file of lines to read."""
+    """The part of a file of documents to read."""
     accepts_blocks: bool = False
     """Whether the caller accepts blocks of labelled texts without names."""
     on_error: str = "record"
-    """How to treat unreadable documents.
+    """Treatment of unreadable documents.
 
-    ``record``: yield them with their problem. ``skip``: report them to ``on_unreadable``.
+    ``record``: yield documents with their problem. ``skip``: report problems to ``on_unreadable``.
     ``fail``: raise the problem.
     """
     on_unreadable: Callable[[str, DocumentError], object] | None = None
+    """Called with the name and the problem of each skipped document."""
     relabel: Callable[[Document, Notices], Document] | None = None
-    """Replaces the labels of documents."""
+    """Returns a document with its label replaced, and may add notices; None: keep all labels."""
     row_condition: tuple[str, bool] | None = None
-    """A value of the condition column or header, and whether documents need to have it (True)
-    or must not have it (False). None: read all documents."""
+    """A value of the condition column or header; and True if documents must have this value, False
+    if they must not have it. None: read all documents."""
     condition_header: str = ""
     """The mail header to which the condition applies; empty: it applies to a column."""
     is_only_path: bool = False
@@ -218,9 +223,9 @@ class ReaderOptions:
     """Real path of the folder that must contain the files that a table names; None: any folder."""
 
     def list_text_columns(self, default: str) -> list[str]:
-        """Return the columns to join into the text, or ``default`` if none is set.
+        """Return the columns to join into the text, or ``default`` if no text column is set.
 
-        Tag columns are excluded, because they become fields.
+        Tag columns are excluded, because they become fields. The list is empty for `NO_TEXT`.
         """
         names = self.reading.text_column
         if names is None:
@@ -233,26 +238,26 @@ class ReaderOptions:
     def column_positions(self) -> ColumnPositions:
         """Positions of the values in the ``columns`` of a document that is not yet decoded."""
         fields_start = len(self.attributes.names)
-        weight = fields_start + len(self.tag_columns)
-        condition = weight
+        fields_end = fields_start + len(self.tag_columns)
+        weight_end = fields_end
         if self.weight_column is not None:
-            condition += 1
-        extra_start = condition
+            weight_end += 1
+        condition_end = weight_end
         if self.row_condition is not None and not self.condition_header:
-            extra_start += 1
+            condition_end += 1
         return ColumnPositions(
             attributes=slice(0, fields_start),
-            fields=slice(fields_start, weight),
-            weight=weight,
-            condition=condition,
-            extra=slice(extra_start, None),
+            fields=slice(fields_start, fields_end),
+            weight=fields_end,
+            condition=weight_end,
+            extra=slice(condition_end, None),
         )
 
     @cached_property
     def can_yield_blocks(self) -> bool:
-        """Whether blocks may replace documents.
+        """Whether readers may yield blocks of documents in place of documents.
 
-        The caller must accept them, and documents must consist only of a label and UTF-8 text.
+        The caller must accept blocks, and documents must have only a label and a text in UTF-8.
         """
         reading = self.reading
         return (
@@ -277,17 +282,15 @@ class ReaderOptions:
 
 
 def get_delimiter(reading: Reading) -> str:
-    """Return the character between two cells of a table: as set, else that of the format."""
-    if reading.delimiter:
-        return reading.delimiter
-    return "," if reading.format == "csv" else "\t"
+    """Return the character between two cells of a table: as set, else the default of the format."""
+    return reading.delimiter or ("," if reading.format == "csv" else "\t")
 
 
 def to_document_error(exception: Exception) -> DocumentError:
     """Return the reason why a document is unreadable, given the exception from reading it.
 
     Re-raise exceptions that concern the whole run: invalid settings, an unreadable path, or too
-    little memory. Any other exception is a defect of nbtext, so the message names it.
+    little memory. Any other exception is a defect of nbtext, so the message includes it.
     """
     if isinstance(exception, DocumentError):
         return exception
@@ -305,9 +308,9 @@ def format_byte_size(size: int) -> str:
     >>> format_byte_size(1 << 20), format_byte_size(1 << 20 | 1)
     ('1 MiB', '1,048,577 bytes')
     """
-    for unit, exponent in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if size % (1 << exponent) == 0:
-            return f"{size >> exponent:,} {unit}"
+    for unit, n_bytes in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size % n_bytes == 0:
+            return f"{size // n_bytes:,} {unit}"
     return f"{size:,} bytes"
 
 

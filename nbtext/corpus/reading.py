@@ -1001,7 +1001,7 @@ def _read_named_file(folder: str, name: bytes, options: ReaderOptions) -> tuple[
 
     Raise `DocumentError` if it does not exist, or is outside the allowed folder.
     """
-    from nbtext.corpus.directory import read_listed_file
+    from nbtext.corpus.directory import ListedFile, read_listed_file
 
     path = os.path.join(folder, os.fsdecode(name))
     allowed_folder = options.allowed_folder
@@ -1014,7 +1014,7 @@ def _read_named_file(folder: str, name: bytes, options: ReaderOptions) -> tuple[
             )
     if not os.path.isfile(path):
         raise DocumentError(f"there is no file {path}")
-    document = read_listed_file((path, None, None), options)
+    document = read_listed_file(ListedFile(path), options)
     if document.problem is not None:
         raise document.problem
     return path, document.text

@@ -48,7 +48,7 @@ def add_ngrams(
     if order == 1:
         return sequence
     documents, terms = sequence
-    # Row i of the last column has the id of the n-gram that starts with term i.
+    # Element i of a column is the id of the n-gram that starts with term i.
     columns = [terms]
     for n in range(2, order + 1):
         n_ngrams = max(terms.size - (n - 1), 0)
@@ -119,7 +119,7 @@ class CharNgramAnalyzer(Analyzer):
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the character n-grams of surface forms in order, and their number by form."""
         words, n_words = self.extract_words(forms)
-        ngrams = []
+        ngrams: list[str] = []
         n_ngrams = []
         remaining_words = iter(words)
         for n_form_words in n_words:
