@@ -269,6 +269,7 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     A table as documented needs no change: label in column 1, text in column 2, no header. Raise
     `UsageError` if the settings do not name the columns and the rows leave them unclear.
     """
+    rows = list(filter(None, rows))
     if not rows:
         return reading
     width = _find_usual_width(rows)
