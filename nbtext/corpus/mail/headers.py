@@ -1,4 +1,7 @@
-"""Headers of a mail: split and decode them, and select those that ``--headers auto`` reads."""
+"""Split a mail into headers and body, decode the headers, and select the headers to read.
+
+Headers become text, fields of words, or items: terms such as ``from:ann@example.org``.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ import re
 from binascii import a2b_base64, a2b_qp
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, compress, repeat
-from operator import contains
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import (
@@ -83,10 +85,9 @@ _HOST_CHARS = bytes(
 _ADDRESS_DOMAIN = re.compile(rb"@[\w.-]+")
 
 _MAX_ITEM_BYTES = 100
-"""Number of last bytes of an address or host that become an item."""
+"""Maximum number of bytes of an address or host in an item; the last bytes are used."""
 
 _IP_ADDRESS_PARTS = 4
-_DOT = ord(".")
 
 _CACHE_SIZE = 1 << 13
 _MAX_CACHED_BYTES = 1 << 8
@@ -100,30 +101,19 @@ class HeaderRule(NamedTuple):
     field: bytes
     """Name of the field for its content."""
     item: tuple[bytes]
-    """The item that states that the header is present."""
+    """The item that states that the header is present, in a tuple of its own."""
     kind: int
-    """One of the constants below."""
+    """`_WORDS`, `_ADDRESSES`, `_IDS`, `_HOSTS` or `CONTENT_DECLARATION`."""
 
 
 _WORDS, _ADDRESSES, _IDS, _HOSTS, CONTENT_DECLARATION = range(5)
-"""Kinds of headers by their content; the last one declares the type of a MIME part."""
+"""Kinds of headers by their content. `CONTENT_DECLARATION` declares the type of a MIME part."""
 
 CONTENT_HEADERS = (b"content-type", b"content-disposition", b"content-transfer-encoding")
 
 _KINDS = {
     **dict.fromkeys(
-        (
-            b"from",
-            b"to",
-            b"cc",
-            b"bcc",
-            b"reply-to",
-            b"sender",
-            b"return-path",
-            b"resent-from",
-            b"resent-to",
-            b"x-sender",
-        ),
+        b"from to cc bcc reply-to sender return-path resent-from resent-to x-sender".split(),
         _ADDRESSES,
     ),
     **dict.fromkeys((b"in-reply-to", b"references"), _IDS),  # only their presence is a feature
@@ -137,9 +127,10 @@ Headers = list[tuple[HeaderRule, bytes]]
 
 
 class HeaderFilter(dict[bytes, HeaderRule | bool]):
-    """Maps header names, as written, to rules: True to ignore the header, False for no valid name.
+    """Maps header names, as written, to rules.
 
-    Rules are cached from mail to mail. Headers that declare a MIME part are always read.
+    A header to ignore has the rule True; a name that is not valid has the rule False. Rules are
+    cached from mail to mail. Headers that declare a MIME part are always read.
     """
 
     def __init__(self, selected_names: Collection[bytes] | None) -> None:
@@ -175,8 +166,9 @@ get_header_filter = lru_cache(1 << 4)(HeaderFilter)
 def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers, bytes]:
     """Return the headers of a message or MIME part that the filter selects, and its body.
 
-    Invalid lines between headers are dropped; those after the last header are prepended to the
-    body. A message whose first line is not a header has no headers.
+    Invalid lines between headers are dropped; invalid lines after the last header are prepended to
+    the body. A message whose first line is not a header has no headers: its body is the message
+    itself.
     """
     if message.startswith((b"\n", b"\r\n")):
         return [], message[message.index(b"\n") + 1 :]
@@ -197,43 +189,46 @@ def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers,
     headers = [
         (rule, value.strip()) for rule, value in rules_and_values if rule.__class__ is HeaderRule
     ]
-    if _is_header(lines[-1], header_filter):
-        return headers, body
-    last_header = next(
-        index for index in range(len(lines) - 1, -1, -1) if _is_header(lines[index], header_filter)
-    )
-    stray_lines = lines[last_header + 1 :]
+    n_lines = len(lines)
+    while not _is_header(lines[n_lines - 1], header_filter):  # ends at `first` at the latest
+        n_lines -= 1
+    stray_lines = lines[n_lines:]
     if any(stray_lines):
         body = b"\n".join([*stray_lines, b"", body])
     return headers, body
 
 
 def _is_header(line: bytes, header_filter: HeaderFilter) -> bool:
+    """Return whether a line has a valid name and a colon, selected or not."""
     name, colon, _ = line.partition(b":")
-    return bool(colon and header_filter[name])
+    return bool(colon) and header_filter[name] is not False
 
 
 def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     """Return a header's value as UTF-8, with encoded words (RFC 2047) decoded, and its issues.
 
-    White space between two encoded words is dropped. Consecutive words of one charset are decoded
-    together, because some programs split them inside a character.
+    White space between two encoded words is dropped. Consecutive words of one charset are a run and
+    decoded together, because some programs split words inside a character.
     """
     if b"=?" not in value:
         return decode_with_charset(value, None, encoding)
     first, *pieces = _ENCODED_WORD.split(value)
+    # charset (None: not encoded) and words of each run
     runs: list[tuple[str | None, list[bytes]]] = [(None, [first])]
     for start in range(0, len(pieces), _ENCODED_WORD_PIECES):
         end = start + _ENCODED_WORD_PIECES
-        label, kind, word, text_after = pieces[start:end]
-        with suppress(ValueError):  # invalid base64 is kept as written
-            word = a2b_qp(word, header=True) if kind in b"qQ" else a2b_base64(word + b"==")
+        label, word_encoding, word, text_after = pieces[start:end]
+        is_quoted_printable = word_encoding in b"qQ"
+        with suppress(ValueError):  # invalid base64 remains as written
+            word = a2b_qp(word, header=True) if is_quoted_printable else a2b_base64(word + b"==")
         charset = label.decode().lower()
-        if charset == runs[-1][0]:
-            runs[-1][1].append(word)
+        run_charset, run_words = runs[-1]
+        if charset == run_charset:
+            run_words.append(word)
         else:
             runs.append((charset, [word]))
-        if text_after.strip() or end == len(pieces):
+        is_last = end == len(pieces)
+        if text_after.strip() or is_last:
             runs.append((None, [text_after]))
     decoded_runs = [
         decode_with_charset(b"".join(words), charset, "auto" if charset else encoding)
@@ -257,16 +252,16 @@ def parse_header_labels(message: bytes, header: str, encoding: str) -> Label:
 
 
 def has_header_value(message: bytes, header: str, value: str, encoding: str) -> bool:
-    """Return whether a header has a value; for headers of addresses, also whether it has this one.
+    """Return whether a header has a value, apart from differences in white space.
 
-    A missing header has the empty value.
+    A missing header has the empty value. In a header of addresses, ``value`` may be one address.
     """
     expected = b" ".join(os.fsencode(value).split())
     values = [b" ".join(text.split()) for text in _read_values(message, header, encoding)] or [b""]
-    if _KINDS.get(header.lower().encode()) == _ADDRESSES:
-        values += b" ".join(values).translate(_ADDRESS_CHARS).split()
-        return expected in values or expected.lower().strip(b"<>") in values
-    return expected in values
+    if _KINDS.get(header.lower().encode()) != _ADDRESSES:
+        return expected in values
+    values += b" ".join(values).translate(_ADDRESS_CHARS).split()
+    return expected in values or expected.lower().strip(b"<>") in values
 
 
 def _read_values(message: bytes, header: str, encoding: str) -> list[bytes]:
@@ -288,8 +283,8 @@ def select_fields(headers: Headers, names: Collection[bytes], encoding: str) -> 
 def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
     """Return the fields of headers with words or addresses, and distinct items of all headers.
 
-    Items, separated by spaces, are header names, addresses with their hosts, and hosts of Received;
-    see `list_host_items`.
+    Items are separated by spaces. They are the names of headers, addresses and their hosts, and the
+    hosts in Received headers; see `list_host_items`.
     """
     fields: list[tuple[bytes, bytes]] = []
     items: list[Sequence[bytes]] = []
@@ -299,6 +294,7 @@ def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
             continue
         items.append(item)
         if kind == _HOSTS:
+            # the date at the end is dropped, unless it may contain a host
             route, _, date = value.rpartition(b";")
             routes.append(value if b"." in date else route)
         elif kind != _IDS:
@@ -306,14 +302,14 @@ def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
             if not value.isascii() or b"=?" in value:
                 text, _ = decode_header(value, encoding)
             if kind == _ADDRESSES and b"@" in text:
-                is_usual = len(text) <= _MAX_CACHED_BYTES
-                extract = _extract_usual_addresses if is_usual else _extract_addresses
+                is_short = len(text) <= _MAX_CACHED_BYTES
+                extract = _extract_cached_addresses if is_short else _extract_addresses
                 address_items, text = extract(field, text)
                 items += address_items
             fields.append((field, text))
     tokens = b" ".join(routes).translate(_HOST_CHARS).split()
-    hosts = compress(tokens, map(contains, tokens, repeat(_DOT)))
-    items += [list_host_items(_RECEIVED, host[-_MAX_ITEM_BYTES:]) for host in dict.fromkeys(hosts)]
+    hosts = dict.fromkeys(token for token in tokens if b"." in token)
+    items += [list_host_items(_RECEIVED, host[-_MAX_ITEM_BYTES:]) for host in hosts]
     return fields, b" ".join(dict.fromkeys(chain.from_iterable(items)))
 
 
@@ -331,8 +327,8 @@ def _extract_addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]]
     return items, _ADDRESS_DOMAIN.sub(b" ", text)
 
 
-_extract_usual_addresses = lru_cache(_CACHE_SIZE)(_extract_addresses)
-"""Cached, since two of three headers of addresses have occurred before."""
+_extract_cached_addresses = lru_cache(_CACHE_SIZE)(_extract_addresses)
+"""`_extract_addresses` with a cache, since two of three headers have occurred before."""
 
 
 @lru_cache(_CACHE_SIZE)
@@ -362,7 +358,9 @@ def guess_registered_domain(host: bytes) -> bytes:
     (b'example.org', b'example.co.uk')
     """
     labels = host.split(b".")
-    # co.uk, com.au
-    has_two_level_suffix = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) < 4
-    n_labels = 3 if has_two_level_suffix else 2
+    n_labels = 2
+    if len(labels) > n_labels:
+        *_, second_level, top_level = labels
+        if len(top_level) == 2 and len(second_level) <= 3:  # such as co.uk and com.au
+            n_labels = 3
     return b".".join(labels[-n_labels:])

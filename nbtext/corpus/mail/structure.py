@@ -1,5 +1,6 @@
-"""MIME structure of a mail: its parts, and items that describe them for ``--set structure=true``.
+"""Parse the MIME structure of a mail into parts, and describe the parts by items.
 
+Items are terms such as ``type:text/html``; they are used with ``--set structure=true``. Sources:
 RFC 2045 to 2047, 2183 and 2231.
 """
 
@@ -9,8 +10,6 @@ import re
 from binascii import a2b_base64, a2b_qp
 from collections import Counter
 from functools import lru_cache
-from itertools import compress, count, repeat
-from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import drop_partial_characters
@@ -33,8 +32,9 @@ _MAX_PART_DEPTH = 20
 """Parts that are nested more deeply are read as text."""
 
 _MAX_PARAMETERS = 64
+"""Maximum number of parameters of a Content- header that are read."""
 _MAX_DECLARATION_BYTES = 4096
-"""Number of parameters, and of bytes, of a Content- header that are read."""
+"""Maximum number of bytes of a Content- header that are read."""
 
 _MEDIA_TYPE = re.compile(r"[^\x00-\x20;/]+/[^\x00-\x20;/]+")
 _PARAMETER = re.compile(r';\s*([^\s=;*]++)(\*?+)[\d*]*+\s*+=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s]*))')
@@ -65,7 +65,7 @@ _PART_HEADERS = get_header_filter(())
 
 
 class _Declaration(NamedTuple):
-    """What the Content- headers of a part declare."""
+    """The declarations in the Content- headers of a part; a missing text is empty."""
 
     media_type: str
     charset: str | None
@@ -96,7 +96,8 @@ class MimePart(NamedTuple):
     ) -> MimePart:
         """Create a part, with the parts inside it, from its headers and its body.
 
-        ``default`` is its media type if none is declared, ``depth`` its level of nesting.
+        ``default`` is the media type if none is declared. ``depth`` is the level of nesting, 0 for
+        the message.
         """
         declaration = _parse_declaration(headers, default)
         kind = declaration.media_type
@@ -111,25 +112,25 @@ class MimePart(NamedTuple):
             parts = [cls.from_headers(*split_headers(body, _PART_HEADERS), depth=depth + 1)]
         is_container = kind.startswith(("multipart/", "message/"))
         if not parts and is_container and kind != "message/delivery-status":
-            kind = "text/plain"
+            kind = "text/plain"  # a container without parts is read as text
         return cls(
-            kind,
-            declaration.charset,
-            declaration.transfer_encoding,
-            declaration.file_name,
-            declaration.is_attached,
-            body,
-            parts,
+            kind=kind,
+            charset=declaration.charset,
+            encoding=declaration.transfer_encoding,
+            name=declaration.file_name,
+            is_attached=declaration.is_attached,
+            content=body,
+            parts=parts,
         )
 
     @property
     def is_text(self) -> bool:
-        """Whether it is text for people."""
+        """Whether the part is text for people."""
         return self.kind.startswith("text/") and self.kind not in _TEXT_FOR_PROGRAMS
 
     @property
     def is_markup(self) -> bool:
-        """Whether it is HTML, or text with similar tags."""
+        """Whether the part is HTML, or text with similar tags."""
         return self.kind.startswith("text/") and self.kind.endswith(_MARKUP_SUFFIXES)
 
     def walk(self) -> Iterator[MimePart]:
@@ -149,25 +150,26 @@ class MimePart(NamedTuple):
 
 def _decode_base64(content: bytes) -> bytes:
     """Decode base64, ignoring invalid bytes (RFC 2045, 6.8) and the footer of a mailing list."""
-    if footer := _FOOTER.search(content):
+    if _FOOTER.search(content):
+        # a footer begins after the last long sequence of digits
         digits_end = max((digits.end() for digits in _BASE64_LINE.finditer(content)), default=0)
-        footer = _FOOTER.search(content, digits_end)
-        if footer:
+        if footer := _FOOTER.search(content, digits_end):
             content = content[: footer.start()]
     try:
         return a2b_base64(content + b"==")
-    except ValueError:  # one superfluous digit
+    except ValueError:  # there is one digit too many: complete its byte, and drop it
         return a2b_base64(content + b"A==")[:-1]
 
 
 def _parse_declaration(headers: Headers, default: str) -> _Declaration:
-    # The first header of a name is the valid one.
+    # In reverse order, since the first header of a name is the valid one.
     values = {
         rule.lower: value[:_MAX_DECLARATION_BYTES]
         for rule, value in reversed(headers)
         if rule.kind == CONTENT_DECLARATION
     }
-    return _parse_content_headers(*map(values.get, CONTENT_HEADERS, repeat(b"")), default)
+    content_type, disposition, encoding = (values.get(name, b"") for name in CONTENT_HEADERS)
+    return _parse_content_headers(content_type, disposition, encoding, default)
 
 
 @lru_cache(1 << 8)
@@ -196,15 +198,15 @@ def _parse_content_headers(
 
 
 def _parse_parameters(value: str) -> dict[str, str]:
-    """Return parameters by lower-case name; continued ones (RFC 2231) are joined."""
+    """Return parameters by lower-case name; continued parameters (RFC 2231) are joined."""
     parameters: dict[str, str] = {}
-    for name, extended, quoted, bare in _PARAMETER.findall(value)[:_MAX_PARAMETERS]:
+    for name, extension, quoted, unquoted in _PARAMETER.findall(value)[:_MAX_PARAMETERS]:
         key = name.lower()
-        if key in parameters and not extended:
+        if key in parameters and not extension:
             continue
-        text = bare or re.sub(r"\\(.)", r"\1", quoted)
-        if extended:
-            text = text.rpartition("'")[2]
+        text = unquoted or re.sub(r"\\(.)", r"\1", quoted)
+        if extension:
+            _, _, text = text.rpartition("'")  # after charset and language
         parameters[key] = parameters.get(key, "") + text
     return parameters
 
@@ -212,14 +214,15 @@ def _parse_parameters(value: str) -> dict[str, str]:
 def _split_multipart(body: bytes, boundary: bytes) -> Iterator[bytes]:
     """Yield the parts between the boundary lines of a multipart body.
 
-    Text before the first boundary, and after a closing one, is dropped.
+    Text before the first boundary, and after the closing boundary, is dropped.
     """
     if not boundary:
         return
     delimiter = b"\n--" + boundary
     part: list[bytes] = []
     is_inside_part = False
-    for piece in (b"\n" + body).split(delimiter)[1:]:
+    _, *pieces = (b"\n" + body).split(delimiter)
+    for piece in pieces:
         boundary_end = _AFTER_BOUNDARY.match(piece)
         if boundary_end is None:  # the line is longer, so it is no boundary
             part += (delimiter, piece)
@@ -256,17 +259,15 @@ Searching for these words would take five times as long.
 _HIDDEN_STYLE = re.compile(rb"display\s*+:\s*+none|visibility\s*+:\s*+hidden")
 _TINY_SIZE = re.compile(rb"size\s*+[:=]\s*+[\"']?[01](?![\d.])")
 
-_LETTERS = frozenset(
-    letter for letter in map(bytes, zip(range(256))) if letter.isalpha() or not letter.isascii()
-)
-"""Bytes that are letters, or parts of one."""
+_LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
+"""A byte that is a letter, or part of a letter."""
 
 _SPACES_AND_QUOTES = b" \t\r\n\f\"'"
 
 _CONTROL_BYTES = bytes(range(32))
 
 _MAX_ITEM_BYTES = 100
-"""Maximum length of an item; of a file name, so many last characters are used."""
+"""Maximum size of an item; of a file name, the last characters are used."""
 
 
 def list_structure_items(
@@ -274,8 +275,8 @@ def list_structure_items(
 ) -> bytes:
     """Return distinct items that describe a mail, separated by spaces.
 
-    ``parts`` are all parts, the mail itself included, ``pages`` its HTML parts, and ``plain`` the
-    text of the others.
+    ``parts`` are all parts, including the mail itself, ``pages`` are the HTML parts, and ``plain``
+    is the text of the parts without markup.
     """
     items = {b"parts:%d" % _round_count(len(parts))}
     for part in parts:
@@ -341,7 +342,7 @@ def _list_style_items(attributes: bytes) -> list[bytes]:
     colours = set(_COLOUR.findall(attributes))
     items = [b"colour:" + colour for _, colour in colours]
     text_colours = {colour for prefix, colour in colours if prefix not in _BACKGROUND_PREFIXES}
-    background_colours = {colour for prefix, colour in colours if prefix in (b"g", b"-")}
+    background_colours = {colour for prefix, colour in colours if prefix in _BACKGROUND_PREFIXES}
     if not text_colours.isdisjoint(background_colours):
         items.append(b"hidden:colour")
     hidden = _TINY_SIZE.findall(attributes)
@@ -353,14 +354,14 @@ def _list_style_items(attributes: bytes) -> list[bytes]:
 
 def _list_split_word_items(page: HtmlDocument) -> list[bytes]:
     """Return the number of comments inside words, if the page has comments."""
-    comment_indices = list(compress(count(), map(is_, page.tags, repeat(None))))
+    comment_indices = [index for index, tag in enumerate(page.tags) if tag is None]
     if not comment_indices:
         return []
     n_split_words = 0
     for index in comment_indices:
-        text_before = page.texts[index]
-        text_after = page.texts[index + 1]
-        if text_before[-1:] in _LETTERS and text_after[:1] in _LETTERS:
+        last_byte = page.texts[index][-1:]
+        next_byte = page.texts[index + 1][:1]
+        if _LETTER.match(last_byte) and _LETTER.match(next_byte):
             n_split_words += 1
     return [b"split-words:%d" % _round_count(n_split_words)]
 
@@ -368,7 +369,8 @@ def _list_split_word_items(page: HtmlDocument) -> list[bytes]:
 def _list_link_items(page: HtmlDocument) -> list[bytes]:
     """Return an item per link whose text shows a host: whether it leads to the same domain."""
     items = []
-    for index in compress(count(), map(_LINK_TAGS.__contains__, page.tags)):
+    link_indices = [index for index, tag in enumerate(page.tags) if tag in _LINK_TAGS]
+    for index in link_indices:
         shown_host = _SHOWN_HOST.match(page.texts[index + 1], 0, _MAX_ITEM_BYTES)
         if shown_host is None:
             continue
@@ -382,5 +384,5 @@ def _list_link_items(page: HtmlDocument) -> list[bytes]:
 
 
 def _round_count(number: int) -> int:
-    """Round a count down for items: 0 to 3 are exact, larger ones powers of two."""
-    return number if number < 4 else 1 << number.bit_length() - 1
+    """Round a count down for items: 0 to 3 are exact, larger counts become powers of two."""
+    return number if number < 4 else 1 << (number.bit_length() - 1)
