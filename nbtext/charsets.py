@@ -1,4 +1,4 @@
-"""Charsets of texts: the Python codec for a declared charset label."""
+"""Find the Python codec for a charset label, as web pages and mail declare it."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ cp949           ksc5601 ksc_5601 windows-949
 utf-16-be       unicodefffe utf-16be
 utf-16          csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le
 """
-"""Python codecs and the labels that select them, from the WHATWG Encoding Standard.
+"""Lines of a Python codec and the labels that select it, from the WHATWG Encoding Standard.
 
 Browsers and mail programs follow this standard.
 
-- The codecs are the ones that read most of the texts sent under a label: the vendors' supersets of
-  gb2312, shift_jis and euc-kr, and JIS X 0213 for euc-jp, which has the circled digits. The
-  standard's big5 includes the characters of Hong Kong, as big5hkscs does and cp950 does not.
+- A codec is the one that reads most of the texts that are sent under a label: the vendors'
+  supersets of gb2312, shift_jis and euc-kr, and JIS X 0213 for euc-jp, which has the circled
+  digits. The standard's big5 includes the characters of Hong Kong, so it is big5hkscs, not cp950.
 - utf-16 without a byte order mark is little-endian. With a mark, the codec follows the mark.
 - x-user-defined is read as HTML requires.
 - The standard rejects iso-2022-kr, hz-gb-2312 and utf-7 because of attacks on browsers. Old mail
@@ -73,7 +73,7 @@ Browsers and mail programs follow this standard.
 
 
 def _parse_table() -> dict[str, str]:
-    """Return the codec of each label, with hyphens instead of underscores."""
+    """Return the codec of each label; in labels, hyphens replace underscores."""
     codecs_by_label = {}
     for line in _TABLE.strip().splitlines():
         codec, *labels = line.split()
@@ -108,9 +108,9 @@ def find_codec(label: str) -> str | None:
     """
     name = label.strip(" \t\r\n\f'\"").lower().replace("_", "-")
     try:
-        codec = codecs.lookup(_CODECS.get(name, name)).name
-        # the name that Python knows an alias by may be in the table
-        codec = codecs.lookup(_CODECS.get(codec.replace("_", "-"), codec)).name
+        python_name = codecs.lookup(_CODECS.get(name, name)).name
+        # a label may be Python's alias of a name in the table, such as latin-1 of iso8859-1
+        codec = codecs.lookup(_CODECS.get(python_name.replace("_", "-"), python_name)).name
         b"a".decode(codec, "ignore")  # raises for codecs that are not of text, such as base64
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
         return None

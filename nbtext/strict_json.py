@@ -1,4 +1,4 @@
-"""Strict JSON: objects must not repeat a key, and NaN and Infinity are invalid."""
+"""Parse JSON strictly: an object must not repeat a key, and NaN and Infinity are invalid."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _MAX_KEY_CHARS = 100
 
 
 def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the object of pairs of key and value. Raise `ValueError` if a key is repeated."""
     record = dict(pairs)
     if len(record) != len(pairs):
         counts = Counter(key for key, _ in pairs)

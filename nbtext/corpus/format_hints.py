@@ -36,6 +36,7 @@ _MAX_DISTINCT_FIRST_WORDS = 0.5
 
 _MAX_INSPECTED_FILES = 1000
 
+# The stem of the name of a file that has the label of each line of another file.
 _LABELS_FILE_STEM = re.compile(r"(|.*[_.-])(?:labels?|targets?|classes|y)", re.IGNORECASE)
 _TABLE_SUFFIXES = tuple(
     suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.is_mail
@@ -74,23 +75,23 @@ def _start_with_classes(lines: Sequence[str]) -> bool:
 
 
 def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Finding]:
-    """Yield warnings about files whose layout their folder or name does not match.
+    """Yield warnings about files that are probably not in the format in which they are read.
 
-    Files of lines may contain the labels of another file. A file that is read as one text of its
+    A file of lines may contain the labels of another file. A file that is read as one text of its
     folder's class may be a table.
     """
     if reading.format == "lines":
         yield from _find_parallel_files(sorted(files))
     elif reading.document == "text":
-        inspected_files = islice(files, _MAX_INSPECTED_FILES)
-        table = next(
-            (file for file in inspected_files if file.lower().endswith(_TABLE_SUFFIXES)), None
-        )
-        if table is not None:
-            detail = f"folders hold tables, such as {table}, and each file is read as one text"
-            yield Finding(
-                "format", WARNING, detail, "give a table itself, or the folder of one corpus"
-            )
+        for file in islice(files, _MAX_INSPECTED_FILES):
+            if file.lower().endswith(_TABLE_SUFFIXES):
+                yield Finding(
+                    "format",
+                    WARNING,
+                    f"folders hold tables, such as {file}, and each file is read as one text",
+                    "give a table itself, or the folder of one corpus",
+                )
+                return
 
 
 def _find_parallel_files(files: Sequence[str]) -> Iterator[Finding]:
@@ -100,15 +101,14 @@ def _find_parallel_files(files: Sequence[str]) -> Iterator[Finding]:
         match = _LABELS_FILE_STEM.fullmatch(stem)
         if match is None:
             continue
-        text_stems = [
-            text_stem
-            for text_stem in files_by_stem
-            if text_stem != stem
-            and text_stem.startswith(match[1])
-            and not _LABELS_FILE_STEM.fullmatch(text_stem)
+        prefix = match[1]
+        text_files = [
+            text_file
+            for text_stem, text_file in files_by_stem.items()
+            if text_stem.startswith(prefix) and not _LABELS_FILE_STEM.fullmatch(text_stem)
         ]
-        if text_stems:
-            texts = files_by_stem[text_stems[0]]
+        if text_files:
+            texts = text_files[0]
             yield Finding(
                 "format",
                 WARNING,

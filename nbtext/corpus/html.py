@@ -1,4 +1,7 @@
-"""Documents of kind ``html``: split markup into texts and tags, and extract the visible text."""
+"""Decode documents of kind ``html``: split markup into texts and tags, extract the visible text.
+
+HTML parts of mail are split here too.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from html import unescape
+from itertools import chain
 from typing import Any, NamedTuple
 
 from nbtext.charsets import find_codec
@@ -87,13 +91,14 @@ class HtmlDocument(NamedTuple):
 
     texts: list[bytes]
     tags: list[bytes | None]
-    """Names of tags, in the case of the document; end tags start with "/"; None for a comment."""
+    """Name of each tag as written; end tags start with "/". None for a comment."""
     attributes: list[bytes | None]
     """Attributes of each tag; None for a comment, and for a tag without attributes."""
 
     @classmethod
     def from_markup(cls, markup: bytes) -> HtmlDocument:
         """Split a document at its tags."""
+        # Each text is followed by the three groups of the pattern; the first is for script, style.
         pieces: list[Any] = _MARKUP.split(markup)
         return cls(texts=pieces[::4], tags=pieces[2::4], attributes=pieces[3::4])
 
@@ -109,14 +114,12 @@ class HtmlDocument(NamedTuple):
         tag_names = (tag.lower() for tag in set(self.tags) if tag is not None)
         if not dropped_elements.isdisjoint(tag_names):
             texts = self._blank_dropped_texts(dropped_elements)
-        n_pieces = len(self.texts) + len(self.tags)
-        pieces = [b""] * n_pieces
-        pieces[::2] = texts
-        pieces[1::2] = map(_TAG_SPACING.__getitem__, self.tags)
+        spacings = [*map(_TAG_SPACING.__getitem__, self.tags), b""]  # nothing after the last text
+        pieces = chain.from_iterable(zip(texts, spacings, strict=True))
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
         if b"&" not in text:
             return text
-        # Eight digits without leading zeros are beyond Unicode too.
+        # Eight digits of such a number are enough, since they are beyond Unicode too.
         shortened = _LONG_NUMBER.sub(r"&#\1", text.decode("utf-8", "replace"))
         return unescape(shortened).encode("utf-8", "replace")
 
@@ -130,23 +133,27 @@ class HtmlDocument(NamedTuple):
             if name in dropped_elements:
                 open_elements.append(name)
                 open_counts[name] += 1
-            while open_counts[name[1:]] and name.startswith(b"/"):
-                closed = open_elements.pop()
-                open_counts[closed] -= 1
-                if closed == name[1:]:
-                    break
+            elif name.startswith(b"/") and open_counts[name[1:]]:
+                # close the element, and all elements that were opened inside it
+                closed = b""
+                while closed != name[1:]:
+                    closed = open_elements.pop()
+                    open_counts[closed] -= 1
 
 
 def find_meta_charset(markup: bytes) -> str | None:
     """Return the charset that a meta element declares; None if it is missing or unknown.
 
-    A charset that is incompatible with ASCII is wrong, or else the element could not be found.
+    A charset that is incompatible with ASCII counts as unknown, because an element in this charset
+    could not be found.
     """
     declaration = _META_CHARSET.search(markup, 0, _META_CHARSET_MAX_BYTES)
     if not declaration or b"\0" in markup[:_META_CHARSET_MAX_BYTES]:
         return None
     label = declaration[1].decode("ascii", "replace")
-    return label if is_ascii_compatible(find_codec(label) or "") else None
+    codec = find_codec(label)
+    is_usable = codec is not None and is_ascii_compatible(codec)
+    return label if is_usable else None
 
 
 def decode_html(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
@@ -156,7 +163,7 @@ def decode_html(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     >>> text.decode().split()
     ['café', 'au', 'lait']
 
-    ``auto`` uses the encoding that a meta element declares, else the rules for any text. Raise
+    ``auto`` uses the charset that a meta element declares; without it, `decode_text` decides. Raise
     `DocumentError` for bytes that are invalid in a named encoding.
     """
     if encoding == "auto" and (charset := find_meta_charset(body)):

@@ -1,4 +1,4 @@
-"""Documents of kind ``mail``: the text that a person would read, and its fields.
+"""Decode documents of kind ``mail``: extract the text that a person would read, and the fields.
 
 The text consists of selected headers and the text parts, without attachments.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import (
@@ -65,6 +66,7 @@ def _drop_quotes(text: bytes) -> bytes:
             own_lines.append(line)
         elif not is_in_quote:
             is_in_quote = True
+            # the line that introduces the quote, and an empty line after it
             has_empty_line = own_lines and not own_lines[-1].strip()
             n_lines = 2 if has_empty_line else 1
             if len(own_lines) >= n_lines and own_lines[-n_lines].rstrip().endswith(b":"):
@@ -96,13 +98,13 @@ class MailOptions(NamedTuple):
     headers: Sequence[bytes] | None = (b"subject",)
     """Names, in lower case, of the headers to read; None for ``auto``."""
     tag_headers: Collection[bytes] = ()
-    """Those of the headers that become fields and not text."""
+    """The names among ``headers`` whose headers become fields and not text."""
     structure: bool = False
     """Whether to add items that describe the MIME structure."""
     encoding: str = "auto"
-    """Encoding of parts that do not declare theirs."""
+    """Encoding of parts that do not declare a charset."""
     label: bytes = b""
-    """Name of the header with the labels, which is not read; empty: none."""
+    """Name of the header with the labels, which is not read; empty if the label is elsewhere."""
     drop_quotes: bool = False
     drop_signatures: bool = False
 
@@ -153,12 +155,12 @@ class _DecodedPart:
 
 
 class _PartDecoder:
-    """Decodes the text parts of a mail, each once, and selects those to read."""
+    """Decodes the text parts of a mail, each once, and selects the parts to read."""
 
     def __init__(self, options: MailOptions) -> None:
         self._options = options
         self._decoded: dict[int, _DecodedPart] = {}
-        """By the identity of the part."""
+        """Decoded parts by the identity of the part."""
 
     def decode(self, part: MimePart) -> _DecodedPart:
         """Return the decoded part, from the cache if it was decoded before."""
@@ -167,9 +169,9 @@ class _PartDecoder:
         return self._decoded[id(part)]
 
     def select_text_parts(self, part: MimePart) -> list[MimePart]:
-        """Return the text parts to read in a part, those of nested messages included.
+        """Return the text parts to read in a part, including parts of nested messages.
 
-        Attachments are excluded; see `_select_alternatives`.
+        Attachments are excluded, and alternatives to a text; see `_select_alternatives`.
         """
         if part.is_attached:
             return []
@@ -178,41 +180,43 @@ class _PartDecoder:
                 [(child.kind, self.select_text_parts(child)) for child in part.parts]
             )
         if part.parts:
-            return [
-                text_part for child in part.parts for text_part in self.select_text_parts(child)
-            ]
+            return list(chain.from_iterable(map(self.select_text_parts, part.parts)))
         return [part] if part.is_text else []
 
     def _select_alternatives(
         self, alternatives: Sequence[tuple[str, list[MimePart]]]
     ) -> list[MimePart]:
-        """Return the text parts of the main alternative, and of those with a different text.
+        """Return the text parts of the main alternative, and of alternatives with a different text.
 
-        ``alternatives`` are kinds and text parts. The main one is the first plain text that has
-        words, else the last alternative that has words. A text is different if it shares fewer
-        than half of the words of the shorter text. A person sees only one alternative, and the
-        sender does not know which: a different one is meant for mail filters.
+        ``alternatives`` are pairs of a kind and text parts. The main alternative is the first plain
+        text that has words, else the last alternative that has words. A text is different from the
+        texts selected before if they share fewer than half of the words of the shorter one. A
+        person sees only one alternative, and the sender does not know which, so a different text is
+        meant for mail filters.
         """
         alternatives = [(kind, parts) for kind, parts in alternatives if parts]
         if len(alternatives) < 2:
             return alternatives[0][1] if alternatives else []
-        words = [
-            set[str]().union(*[self.decode(part).words for part in parts])
-            for _, parts in alternatives
-        ]
-        with_words = [index for index, alternative_words in enumerate(words) if alternative_words]
-        if not with_words:
-            return alternatives[-1][1]
-        plain = (index for index in with_words if alternatives[index][0] == "text/plain")
-        main = next(plain, with_words[-1])
-        selected_parts = [*alternatives[main][1]]
-        selected_words = words[main].copy()
-        for index in with_words:
-            n_shared = len(selected_words & words[index])
-            n_shorter = min(len(selected_words), len(words[index]))
-            if 2 * n_shared < n_shorter:
-                selected_parts += alternatives[index][1]
-                selected_words |= words[index]
+        texts = []
+        plain_texts = []
+        for kind, parts in alternatives:
+            words = set[str]().union(*[self.decode(part).words for part in parts])
+            if words:
+                texts.append((parts, words))
+                if kind == "text/plain":
+                    plain_texts.append((parts, words))
+        if not texts:
+            _, last_parts = alternatives[-1]
+            return last_parts
+        main_parts, main_words = plain_texts[0] if plain_texts else texts[-1]
+        selected_parts = [*main_parts]
+        selected_words = main_words.copy()
+        for parts, words in texts:  # the main text shares all its words, so it is not added
+            n_shared = len(selected_words & words)
+            n_shorter = min(len(selected_words), len(words))
+            if n_shared < n_shorter / 2:
+                selected_parts += parts
+                selected_words |= words
         return selected_parts
 
 
@@ -222,10 +226,10 @@ def read_mail(message: bytes, options: MailOptions) -> tuple[bytes, DecodingIssu
     Raise `DocumentError` for binary content without headers, and for parts that declare no charset
     and are invalid in the named encoding.
     """
-    header_names = options.headers and tuple(options.headers)
+    header_names = None if options.headers is None else tuple(options.headers)
     headers, body = split_headers(message, get_header_filter(header_names))
-    has_no_headers = body is message
-    if has_no_headers and options.encoding == "auto":
+    has_headers = body is not message
+    if not has_headers and options.encoding == "auto":
         check_not_binary(message, whole_file=True)
     if options.label:
         headers = [(rule, value) for rule, value in headers if rule.lower != options.label]
@@ -241,7 +245,7 @@ def read_mail(message: bytes, options: MailOptions) -> tuple[bytes, DecodingIssu
         items = b""
     if options.structure:
         structure_items = _describe_structure(mail, text_parts, decoder)
-        items = b"%b %b" % (items, structure_items) if items else structure_items
+        items = b" ".join(filter(None, (items, structure_items)))
     if items:
         fields = [*fields, (b"", items)]
     text = b"\n\n".join([text for text, _ in texts_and_issues])
@@ -251,7 +255,7 @@ def read_mail(message: bytes, options: MailOptions) -> tuple[bytes, DecodingIssu
 def _decode_text_headers(
     headers: Headers, options: MailOptions
 ) -> Iterator[tuple[bytes, DecodingIssues]]:
-    """Yield the values of the headers that are part of the text, in the order of the options."""
+    """Yield the decoded headers that are part of the text, in the order of the options."""
     if options.headers is None:
         names: Sequence[bytes] = (b"subject",)
     else:

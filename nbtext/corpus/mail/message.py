@@ -1,4 +1,4 @@
-"""Add a header to a message for a mail filter, without changing any other byte."""
+"""Mark a message with a header for a mail filter, without changing any other byte."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class Message(NamedTuple):
     """
 
     envelope: bytes
-    """What precedes the first header."""
+    """The bytes before the first header."""
     content: bytes
+    """The headers, except `MARK_HEADER`, and what follows them."""
 
     @classmethod
     def from_start(cls, start: bytes) -> Message:
         """Parse the start of a message: all of it, or at least `MAX_HEAD_BYTES`."""
-        envelope = _ENVELOPE.match(start)
-        headers_start = envelope.end() if envelope else 0
+        # The pattern matches even an empty string.
+        headers_start = _ENVELOPE.match(start).end()  # type: ignore[union-attr]
         empty_line = _EMPTY_LINE.search(start, headers_start)
         headers_end = empty_line.start() if empty_line else len(start)
         headers = _MARK_HEADERS.sub(b"", start[headers_start:headers_end])
@@ -58,8 +59,10 @@ class Message(NamedTuple):
         """
         line_end = _LINE_END.search(self.content)
         header = f"{MARK_HEADER}: {value}\n".encode()
-        header = header.replace(b"\n", line_end[0] if line_end else b"\n")
-        # A message of one line without an end would otherwise continue the header.
+        if line_end:
+            header = header.replace(b"\n", line_end[0])
+        # After the envelope, only a message of one line without an end can start with a space.
+        # It would continue the header.
         if self.content.startswith((b" ", b"\t")):
             header += b"\n"
         return self.envelope + header + self.content
