@@ -630,15 +630,15 @@ def _list_mark_columns(values_by_column: Mapping[str, Names]) -> list[str]:
 
 
 def _are_paths(texts: Iterable[str], folder: str) -> bool:
-    return all(len(text) <= _MAX_PATH_CHARS and _is_path(text, folder) for text in texts)
-
-
-def _is_path(text: str, folder: str) -> bool:
-    """Return whether a text looks like a path, or is the path of a file."""
-    return (
-        _PATH.fullmatch(text) is not None
-        or os.path.isfile(os.path.join(folder, text))
-        or os.path.isfile(text)
+    """Return whether each text looks like a path, or is the path of a file."""
+    return all(
+        len(text) <= _MAX_PATH_CHARS
+        and (
+            _PATH.fullmatch(text)
+            or os.path.isfile(os.path.join(folder, text))
+            or os.path.isfile(text)
+        )
+        for text in texts
     )
 
 

@@ -53,17 +53,22 @@ _DOT_ABOVE = "\u0307"
 """Follows the i into which the Turkish İ is case-folded."""
 
 
-class _VisibleCharacters(dict[int, str]):
-    """Table for `str.translate` that removes soft hyphens, joiners and direction marks.
+class _TranslationTable(dict[int, str]):
+    """Table for `str.translate` that a function from characters to texts fills on demand."""
 
-    These characters do not separate words. The table is filled on demand.
-    """
+    def __init__(self, replace: Callable[[str], str]) -> None:
+        super().__init__()
+        self._replace = replace
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        replacement = "" if category(character) == "Cf" else character
+        replacement = self._replace(chr(code))
         self[code] = replacement
         return replacement
+
+
+def _remove_invisible(character: str) -> str:
+    """Return a character, or nothing for a soft hyphen, joiner or direction mark."""
+    return "" if category(character) == "Cf" else character
 
 
 def is_emoji(character: str) -> bool:
@@ -72,27 +77,16 @@ def is_emoji(character: str) -> bool:
     return category(character) == "So" and (code >= _FIRST_PICTOGRAPH or code in _OLDER_PICTOGRAPHS)
 
 
-class _WordCharacters(dict[int, str]):
-    """Table for `str.translate` that keeps characters of words, and replaces others by spaces.
-
-    The table is filled on demand.
-    """
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        kind = category(character)
-        if kind == "Cf":  # normalising can produce such characters
-            replacement = ""
-        elif is_emoji(character):
-            replacement = f"{_SPACE}{character}{_SPACE}"
-        elif kind[0] in "LM" or kind in ("Nd", "Nl", "No"):
-            replacement = character
-        elif character in "'\u2019\uff07":
-            replacement = "'"
-        else:
-            replacement = _SPACE
-        self[code] = replacement
-        return replacement
+def _separate_words(character: str) -> str:
+    """Return a character of words, with spaces around a pictograph; a space for any other."""
+    if is_emoji(character):
+        return f"{_SPACE}{character}{_SPACE}"
+    kind = category(character)
+    if kind[0] in "LMN":  # letters, marks and numbers
+        return character
+    if character in "'\u2019\uff07":
+        return "'"
+    return "" if kind == "Cf" else _SPACE  # normalising can produce invisible characters
 
 
 class _NonStarters(NamedTuple):
@@ -116,8 +110,8 @@ def _count_non_starters(character: str) -> _NonStarters:
     return _NonStarters(starters[0], len(classes) - starters[-1] - 1, is_only=False)
 
 
-_VISIBLE_CHARACTERS = _VisibleCharacters()
-_WORD_CHARACTERS = _WordCharacters()
+_VISIBLE_CHARACTERS = _TranslationTable(_remove_invisible)
+_WORD_CHARACTERS = _TranslationTable(_separate_words)
 
 
 def split_words(text: str, *, unspaced: bool = False) -> list[str]:
