@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from html import unescape
-from itertools import chain
 from typing import Any, NamedTuple
 
 from nbtext.charsets import find_codec
@@ -114,8 +113,10 @@ class HtmlDocument(NamedTuple):
         tag_names = (tag.lower() for tag in set(self.tags) if tag is not None)
         if not dropped_elements.isdisjoint(tag_names):
             texts = self._blank_dropped_texts(dropped_elements)
-        spacings = [*map(_TAG_SPACING.__getitem__, self.tags), b""]  # nothing after the last text
-        pieces = chain.from_iterable(zip(texts, spacings, strict=True))
+        # slices are twice as fast as `chain` and `zip`
+        pieces = [b""] * (len(self.texts) + len(self.tags))
+        pieces[::2] = texts
+        pieces[1::2] = map(_TAG_SPACING.__getitem__, self.tags)
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
         if b"&" not in text:
             return text
