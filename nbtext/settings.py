@@ -932,8 +932,7 @@ class Reading(SettingsBase):
         "NAME",
         _OneOf("auto", *FORMATS),
         f"Layout of the corpus: {', '.join(FORMATS)}. That is {_FORMAT_DESCRIPTIONS}. auto: "
-        "recognise it by directory and name, in training also by "
-        "the first line.",
+        "recognise it by directory and name, in training also by the first line.",
         common=True,
     )
     document: str = declare(
@@ -941,26 +940,26 @@ class Reading(SettingsBase):
         "KIND",
         _OneOf("auto", "text", "html", "mail", KIND_BY_NAME),
         f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. html: count the text "
-        "that a browser shows; mail: count the chosen headers and the text "
-        f"parts; {KIND_BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, "
-        "text for all others. auto: the kind that all files have by their names, "
-        f"{KIND_BY_NAME} if they differ. Documents in other formats than dir are text by default; "
-        "mbox and maildir always hold mail.",
+        f"that a browser shows; mail: count the chosen headers and the text parts; {KIND_BY_NAME}: "
+        "mail for files .eml and .emlx, html for .html, .htm and .xhtml, text for all others. "
+        f"auto: the kind that all files have by their names, {KIND_BY_NAME} if they differ. "
+        "Documents in other formats than dir are text by default; mbox and maildir always hold "
+        "mail.",
     )
     headers: str = declare(
         "auto",
         "auto|NAMES",
         check_names,
         "Headers of a mail that count. auto: the subject as text, and it and all others as fields, "
-        "except those that could give the class away. Or "
-        "names, separated by commas: these are text.",
+        "except those that could give the class away. Or names, separated by commas: these are "
+        "text.",
     )
     structure: bool | None = declare(
         None,
         "",
         _check_flag,
-        "Count what a mail looks like: its parts, HTML tags, colours and links. "
-        "By default with --headers auto.",
+        "Count what a mail looks like: its parts, HTML tags, colours and links. By default with "
+        "--headers auto.",
         is_rare=True,
     )
     drop_quotes: bool = declare(
@@ -978,10 +977,9 @@ class Reading(SettingsBase):
         "COLUMNS",
         check_text_columns,
         "Column of the class: a name, or a number from 1. A name means that the table has a header "
-        "line. In jsonl it is a key, by default label; in "
-        "mail a header such as X-Gmail-Labels, which has several labels. "
-        "By default it is recognised by the header or the values, else it is column 1. Several "
-        "names, with commas between them: there is a column for each "
+        "line. In jsonl it is a key, by default label; in mail a header such as X-Gmail-Labels, "
+        "which has several labels. By default it is recognised by the header or the values, else "
+        "it is column 1. Several names, with commas between them: there is a column for each "
         "label, with 1 where a document has it.",
         common=True,
     )
@@ -997,25 +995,24 @@ class Reading(SettingsBase):
         "TEXT",
         check_text,
         "Documents have several labels: this text stands between two, as in grain;wheat. An empty "
-        "cell has none. White space around labels is dropped. "
-        "list: each cell is a list in brackets, as JSON and Python write it.",
+        "cell has none. White space around labels is dropped. list: each cell is a list in "
+        "brackets, as JSON and Python write it.",
     )
     text_column: str | None = declare(
         None,
         "COLUMNS",
         check_text_columns,
         "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they "
-        "are keys, a.b for b inside a, by default text. By default the "
-        "column is recognised as that of the class is, else it is column 2. none: there is no "
-        "text.",
+        "are keys, a.b for b inside a, by default text. By default the column is recognised as "
+        "that of the class is, else it is column 2. none: there is no text.",
         common=True,
     )
     records: str | None = declare(
         None,
         "KEY",
         check_text,
-        "In a JSON file, the key of the array whose objects are the documents, "
-        "such as intents; a.b for b inside a.",
+        "In a JSON file, the key of the array whose objects are the documents, such as intents; "
+        "a.b for b inside a.",
         is_rare=True,
     )
     file_column: str | None = _declare_column(
@@ -1036,9 +1033,9 @@ class Reading(SettingsBase):
     )
     categorical: str | None = _declare_columns(
         "Columns of categories to count besides the text, separated by commas. They are combined "
-        "with the text as independent features. NAME=N declares "
-        "N different values even if training has fewer: face=6 for a die. With columns of this "
-        "kind there is a text only if --text-column is given.",
+        "with the text as independent features. NAME=N declares N different values even if "
+        "training has fewer: face=6 for a die. With columns of this kind there is a text only if "
+        "--text-column is given.",
     )
     count: str | None = _declare_columns(
         "Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical."
@@ -1049,17 +1046,16 @@ class Reading(SettingsBase):
     )
     weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "
-        "three decimals: a document of weight 2 counts "
-        "twice, one of weight 0 not at all. none: there is no such column.",
+        "three decimals: a document of weight 2 counts twice, one of weight 0 not at all. none: "
+        "there is no such column.",
     )
     header: bool | None = declare(
         None,
         "",
         _check_flag,
-        "Read the first row of a table as its header, or as a document. By "
-        "default it is a header if a column is given by name, or if no column is given "
-        "and it looks like one. With columns given by number, a first row that looks like a header "
-        "ends with status 2.",
+        "Read the first row of a table as its header, or as a document. By default it is a header "
+        "if a column is given by name, or if no column is given and it looks like one. With "
+        "columns given by number, a first row that looks like a header ends with status 2.",
     )
     delimiter: str | None = declare(
         None,
@@ -1073,16 +1069,15 @@ class Reading(SettingsBase):
         "NAME",
         _check_codec,
         "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if "
-        "there is one, else UTF-8, else Windows-1252. "
-        "In mail it applies to parts that declare none.",
+        "there is one, else UTF-8, else Windows-1252. In mail it applies to parts that declare "
+        "none.",
     )
     max_document_size: str = declare(
         "64M",
         "SIZE",
         check_size,
         "Report documents larger than this instead of reading them. A size is a number of bytes, "
-        "or a number with K, M or G. It applies to files, "
-        "rows, lines and messages.",
+        "or a number with K, M or G. It applies to files, rows, lines and messages.",
         is_rare=True,
     )
     max_unpacked_size: str = declare(
@@ -1170,8 +1165,8 @@ WHERE = Parameter(
     "COLUMN=VALUE",
     check_condition,
     "Read only rows with this value in this column, such as split=train, or with another: "
-    "split!=test. In jsonl it is a key, in mail a header: "
-    "from=ann@example.org reads the mails with this address in From.",
+    "split!=test. In jsonl it is a key, in mail a header: from=ann@example.org reads the mails "
+    "with this address in From.",
 )
 
 ON_ERROR = Parameter(
@@ -1180,9 +1175,8 @@ ON_ERROR = Parameter(
     "WHAT",
     _OneOf(*get_args(OnError)),
     "What to do with a document that cannot be read: record, skip or fail. It is reported and "
-    "makes the exit status 1. record: read the others, and "
-    "let classify print a record that says why; skip: print no record; fail: stop at once and "
-    "write nothing.",
+    "makes the exit status 1. record: read the others, and let classify print a record that says "
+    "why; skip: print no record; fail: stop at once and write nothing.",
 )
 
 ALLOW_UNREADABLE = Parameter(
@@ -1191,8 +1185,7 @@ ALLOW_UNREADABLE = Parameter(
     "N|P%",
     check_allowance,
     "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit "
-    "status is then 0. With more, it is 1 and nothing "
-    "is written.",
+    "status is then 0. With more, it is 1 and nothing is written.",
 )
 
 FILES_FROM = Parameter(
@@ -1201,8 +1194,8 @@ FILES_FROM = Parameter(
     "FILE",
     check_text,
     "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a "
-    "file of that name. Commands that need "
-    "classes, such as train, expect a corpus on each line, not a single document.",
+    "file of that name. Commands that need classes, such as train, expect a corpus on each line, "
+    "not a single document.",
 )
 
 NULL = Parameter(
@@ -1250,9 +1243,8 @@ class Settings(SettingsBase):
         "NAME|FILE",
         _check_stop_words,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list "
-        "of --language. auto: that list too, unless left-out "
-        "documents are clearly answered better without it, or fewer than 50 of them not worse; "
-        "with --ngrams always the list.",
+        "of --language. auto: that list too, unless left-out documents are clearly answered better "
+        "without it, or fewer than 50 of them not worse; with --ngrams always the list.",
         common=True,
     )
     stemmer: str = _declare_analysis(
@@ -1260,8 +1252,8 @@ class Settings(SettingsBase):
         "NAME",
         _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of "
-        "--language. Others are Snowball's for another "
-        f"language, by its name, and those of nltk: {', '.join(NLTK_STEMMERS)}.",
+        "--language. Others are Snowball's for another language, by its name, and those of nltk: "
+        f"{', '.join(NLTK_STEMMERS)}.",
         common=True,
     )
     encoded_lines: EncodedLines = _declare_analysis(
@@ -1277,11 +1269,10 @@ class Settings(SettingsBase):
         "WHAT",
         Unspaced,
         "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The "
-        "scripts are Chinese, Japanese, Thai, Lao, Khmer and "
-        "Burmese. words: what stands between spaces and punctuation. auto: pairs, unless left-out "
-        "documents are clearly answered better with words, or "
-        "with both; with --ngrams, --set char-ngrams, --set surface-forms=true or --seeds always "
-        "pairs.",
+        "scripts are Chinese, Japanese, Thai, Lao, Khmer and Burmese. words: what stands between "
+        "spaces and punctuation. auto: pairs, unless left-out documents are clearly answered "
+        "better with words, or with both; with --ngrams, --set char-ngrams, --set "
+        "surface-forms=true or --seeds always pairs.",
         is_rare=True,
     )
     surface_forms: bool = declare(
@@ -1289,8 +1280,7 @@ class Settings(SettingsBase):
         "",
         _check_flag,
         "Also store the full words behind each stem. select-features, generate and inspect --term "
-        "show them. Answers stay the same; training takes "
-        "longer, and the model is larger.",
+        "show them. Answers stay the same; training takes longer, and the model is larger.",
         group="words",
         affects="counts",
         is_rare=True,
@@ -1307,8 +1297,7 @@ class Settings(SettingsBase):
         "N|N-M",
         check_span,
         "Also count sequences of N to M characters in each word. Stop words have none, and words "
-        "are not stemmed for it. The beginning and the end of "
-        "a word count as a character each.",
+        "are not stemmed for it. The beginning and the end of a word count as a character each.",
         is_rare=True,
     )
     min_df: int = declare(
@@ -1335,9 +1324,8 @@ class Settings(SettingsBase):
         "NAME",
         Weighting,
         "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it "
-        "occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) "
-        "times the logarithm of documents over those that contain it, with each document scaled to "
-        "unit length.",
+        "occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) times the logarithm of documents "
+        "over those that contain it, with each document scaled to unit length.",
     )
     smoothing: Smoothing = declare(
         "auto",
@@ -1351,13 +1339,12 @@ class Settings(SettingsBase):
             "all others",
         ),
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: "
-        "the number that makes the class counts most "
-        "probable; leave-one-out: the number that makes sampled documents most probable, each "
-        "under its own class without it; both at most 1 per term. auto: "
-        "that of evidence, unless left-out documents are clearly answered better with another. "
-        "A,B: two numbers for bernoulli, for documents with a term and "
-        "without. A file gives terms, and values of columns as face=1, their own numbers: lines of "
-        "a term, a tab and a number, and one of * for all others.",
+        "the number that makes the class counts most probable; leave-one-out: the number that "
+        "makes sampled documents most probable, each under its own class without it; both at most "
+        "1 per term. auto: that of evidence, unless left-out documents are clearly answered better "
+        "with another. A,B: two numbers for bernoulli, for documents with a term and without. A "
+        "file gives terms, and values of columns as face=1, their own numbers: lines of a term, a "
+        "tab and a number, and one of * for all others.",
         common=True,
     )
     prior_shape: PriorShape = declare(
@@ -1365,8 +1352,7 @@ class Settings(SettingsBase):
         "SHAPE",
         PriorShape,
         "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; "
-        "background: in proportion to the whole corpus, where "
-        "--smoothing is the total.",
+        "background: in proportion to the whole corpus, where --smoothing is the total.",
         is_rare=True,
     )
     estimate: Estimate = declare(
@@ -1382,8 +1368,8 @@ class Settings(SettingsBase):
         "A+B",
         check_members,
         "For average: the models to combine, with + between them. A colon and a weighting may "
-        "follow each, and another with a pseudo-count: multinomial:log:0.1. "
-        "After evidence: such models of the same counts are weighed by p(m | data): "
+        "follow each, and another with a pseudo-count: multinomial:log:0.1. After evidence: such "
+        "models of the same counts are weighed by p(m | data): "
         "evidence:multinomial:0.1+multinomial:1.",
         only_for=AVERAGE,
         is_rare=True,
@@ -1395,8 +1381,8 @@ class Settings(SettingsBase):
             "auto", otherwise=make_number_check(float, 1e-6, 1e9), expected="a number from 1e-6"
         ),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is "
-        "added to the negative log-likelihood (A is 1/C elsewhere). "
-        "auto: the A that makes held-out documents, one in five, most probable after calibration.",
+        "added to the negative log-likelihood (A is 1/C elsewhere). auto: the A that makes "
+        "held-out documents, one in five, most probable after calibration.",
         only_for="logistic",
         is_rare=True,
     )
@@ -1424,9 +1410,8 @@ class Settings(SettingsBase):
         CovarianceShape,
         "For gaussian: full, diagonal, spherical or spherical-unscaled covariance. diagonal: "
         "features are independent in a class (Gaussian naive Bayes with --set "
-        "covariance=separate); "
-        "spherical: they also have the same variance, each number in units of its standard "
-        "deviation; spherical-unscaled: numbers in their own units.",
+        "covariance=separate); spherical: they also have the same variance, each number in units "
+        "of its standard deviation; spherical-unscaled: numbers in their own units.",
         only_for="gaussian",
         is_rare=True,
     )
@@ -1435,9 +1420,8 @@ class Settings(SettingsBase):
         "auto|W",
         _OneOf("auto", otherwise=make_number_check(float, 0, 1), expected="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an "
-        "inverse with few documents: a shared one shrinks towards a sphere, "
-        "separate ones towards the shared one. 0: maximum likelihood; auto: by the scatter and "
-        "number of documents.",
+        "inverse with few documents: a shared one shrinks towards a sphere, separate ones towards "
+        "the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
         only_for="gaussian",
         is_rare=True,
     )
@@ -1451,8 +1435,8 @@ class Settings(SettingsBase):
             expected="smoothed:A or a number of at least 0 for each class",
         ),
         "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: "
-        "as frequent as in training; smoothed:A: after adding A to "
-        "the documents of each class. A file has lines of a class, a tab and a weight.",
+        "as frequent as in training; smoothed:A: after adding A to the documents of each class. A "
+        "file has lines of a class, a tab and a weight.",
     )
     class_weight: ClassWeight | Mapping[str, float] | None = declare(
         None,
@@ -1463,17 +1447,16 @@ class Settings(SettingsBase):
             expected="a number from 0.001 by label",
         ),
         "Give all classes the same weight in training, if balanced. Each of the D_k documents of "
-        "class k weighs D/(K·D_k), with D documents in K classes. "
-        "Probabilities are then those of documents drawn equally from all classes.",
+        "class k weighs D/(K·D_k), with D documents in K classes. Probabilities are then those of "
+        "documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declare(
         "auto",
         "NAME",
         _OneOf(*get_args(CalibrationName), aliases=VALUE_ALIASES["calibration"]),
         "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
-        "with the document's length, fitted to sampled training "
-        "documents, each left out of the model; with maximum likelihood none. none: the posterior "
-        "of the textbook.",
+        "with the document's length, fitted to sampled training documents, each left out of the "
+        "model; with maximum likelihood none. none: the posterior of the textbook.",
         group="answer",
     )
     sample: int = declare(

@@ -60,45 +60,45 @@ class ClassifyOptions:
     )
     scores: bool = declarations.option(
         "--scores",
-        "answer",
         "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and "
         "of all classes unless --limit is given.",
+        group="answer",
     )
     drift: str | None = declarations.option(
         "--drift",
-        "output",
         "Append to FILE how the documents differ from those of training. nbtext drift reads it. A "
         "run without documents adds nothing.",
+        group="output",
         type=OutputPath(DRIFT_LOG_START),
     )
     lines: bool = declarations.common_option(
-        "--lines", "documents", "Answer each line of standard input at once, as a document."
+        "--lines", "Answer each line of standard input at once, as a document.", group="documents"
     )
     batch: bool = declarations.option(
         "--batch",
-        "documents",
         "With --lines, answer many lines at a time, which is faster.",
+        group="documents",
         hidden=True,
     )
     exit_status_abstained: int | None = declarations.option(
         "--exit-status-abstained",
-        "process",
         "Exit with N, not 0, if a document got no answer.",
+        group="process",
         type=shared_options.WholeNumber(1, 255),
     )
     mail_filter: bool = declarations.option(
         "--mail-filter",
-        "output",
         "Copy one message from standard input to standard output with a header of its class. The "
-        "header is X-Nbtext: LABEL; probability=P. If anything "
-        "fails, the message is copied whole with reason=error in the header.",
+        "header is X-Nbtext: LABEL; probability=P. If anything fails, the message is copied whole "
+        "with reason=error in the header.",
+        group="output",
     )
     keep: str | None = declarations.common_option(
         "--keep",
-        "output",
         "Print these columns or keys of the input, comma-separated, instead of the id. all: every "
-        "column of a table, or the whole record of JSON lines. "
-        "csv and tsv then begin with a header.",
+        "column of a table, or the whole record of JSON lines. csv and tsv then begin with a "
+        "header.",
+        group="output",
         metavar="COLUMNS",
     )
 
@@ -108,7 +108,7 @@ def command(
     documents: QueryDocumentOptions,
     options: ClassifyOptions,
     prediction: ClassifyPredictionOptions,
-    running: JobOptions,
+    processes: JobOptions,
 ) -> int | None:
     """Print the most probable class of each document and its probability.
 
@@ -181,12 +181,12 @@ def command(
 
         recorder = DriftRecorder(model, options.model_path)
     blocks = score_corpus(
-        model.fitted, source, running.jobs, 1 if is_immediate else BLOCK_DOCUMENTS
+        model.fitted, source, processes.jobs, 1 if is_immediate else BLOCK_DOCUMENTS
     )
     if prediction.prior_from:
         from nbtext.cli.proportions import adjust_prior
 
-        blocks = adjust_prior(blocks, model, documents, prediction.prior_from, running.jobs)
+        blocks = adjust_prior(blocks, model, documents, prediction.prior_from, processes.jobs)
     if recorder is not None:
         blocks = recorder.observe(blocks)
     answers = iter_answers(

@@ -21,17 +21,17 @@ class CompareOptions:
     output: str = shared_options.output_field("table json")
     changed: str | None = declarations.common_option(
         "--changed",
-        "output",
         "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, "
         "probability_a, b and probability_b.",
+        group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
     fail_unless_better: bool = declarations.common_option(
         "--fail-unless-better",
-        "answer",
         "Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
+        group="answer",
     )
-    seed: int = shared_options.seed_field("process", "Seed of the bootstrap.")
+    seed: int = shared_options.seed_field("Seed of the bootstrap.", group="process")
 
 
 @declarations.command("compare")

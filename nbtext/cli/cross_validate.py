@@ -23,37 +23,37 @@ class FoldOptions:
 
     folds: int = declarations.common_option(
         "--folds",
-        "documents",
         "Divide the corpus into N parts.",
+        group="documents",
         type=shared_options.WholeNumber(2),
         default=10,
     )
     repeats: int = declarations.common_option(
         "--repeats",
-        "documents",
         "Divide it N times, differently each time.",
+        group="documents",
         type=shared_options.WholeNumber(1),
         default=1,
     )
-    seed: int = shared_options.seed_field("documents", "Seed of the division into folds.")
+    seed: int = shared_options.seed_field("Seed of the division into folds.", group="documents")
     group_column: str | None = declarations.option(
         "--group-column",
-        "documents",
         "Keep documents with the same value in this column in one fold.",
+        group="documents",
         metavar="COLUMN",
     )
     time_column: str | None = declarations.option(
         "--time-column",
-        "documents",
         "Train on documents before each fold in time. The column has numbers, or dates and times "
         "of ISO 8601 in one zone.",
+        group="documents",
         metavar="COLUMN",
     )
     leave_one_out: bool = declarations.option(
         "--leave-one-out",
-        "documents",
         "Judge every document by the model of all others. Terms, smoothing and calibration are "
         "chosen once, from all documents.",
+        group="documents",
     )
 
     @property
@@ -81,10 +81,9 @@ class OutputOptions:
     all: bool = shared_options.all_field()
     predictions: str | None = declarations.common_option(
         "--predictions",
-        "output",
         "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. "
-        "With --repeats there are the answers of "
-        "one after the other.",
+        "With --repeats there are the answers of one after the other.",
+        group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
 
@@ -95,8 +94,8 @@ def command(
     division: FoldOptions,
     output: OutputOptions,
     decision: DecisionOptions,
-    required: GateOptions,
-    running: JobOptions,
+    limits: GateOptions,
+    processes: JobOptions,
     training: TrainingOptions,
 ) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
@@ -127,15 +126,15 @@ def command(
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     has_costs = decision.costs is not None
     # Report most mistakes in gates before the corpus is read.
-    parse_gates(required, has_costs=has_costs)
+    parse_gates(limits, has_costs=has_costs)
     documents = locate_documents(documents)
     column = division.column
     method = division.method
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
     columns = [] if column is None else [column]
-    counted = read_and_count(documents, training.settings, running.jobs, columns=columns)
+    counted = read_and_count(documents, training.settings, processes.jobs, columns=columns)
     table = counted.corpus.counts.table
-    gates = parse_gates(required, table.n_classes, has_costs=has_costs)
+    gates = parse_gates(limits, table.n_classes, has_costs=has_costs)
     classes = list(counted.corpus.counts.labelled_statistics.classes)
     rule = build_decision_rule(decision, classes, table.posterior_type)
     if method == "stratified" and division.folds <= table.n_documents:
@@ -148,7 +147,7 @@ def command(
         division.folds,
         division.seed,
         division.repeats,
-        running.jobs,
+        processes.jobs,
     )
     result = validation.result()
     if output.predictions is not None:

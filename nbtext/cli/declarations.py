@@ -464,11 +464,12 @@ def _get_field_value(name: str, values: Mapping[str, Any]) -> object:
     return values[name]
 
 
-def option(names: str, group: str, text: str, *, is_late: bool = False, **attributes: Any) -> Any:
-    """Declare a field as an option in a panel of the help.
+def option(names: str, text: str, *, group: str, is_late: bool = False, **attributes: Any) -> Any:
+    """Declare a field of a record as an option.
 
-    ``names`` are separated by blanks. The attributes are arguments of `Option` and `click.Option`.
-    Without type and metavar the option is a switch.
+    ``names`` are the names on the command line, separated by blanks. ``text`` is the help text.
+    ``group`` is the panel of the help, one of `nbtext.settings.OPTION_GROUPS`. The attributes are
+    arguments of `Option` and `click.Option`. Without a type and a metavar the option is a switch.
     """
     is_switch = attributes.keys().isdisjoint({"type", "metavar"})
 
@@ -496,9 +497,9 @@ def option(names: str, group: str, text: str, *, is_late: bool = False, **attrib
     return field(default=default, metadata={DECLARATION: declaration})
 
 
-def common_option(names: str, group: str, text: str, **attributes: Any) -> Any:
+def common_option(names: str, text: str, *, group: str, **attributes: Any) -> Any:
     """Declare a field as an option that ``--help`` shows too. See `option` for the arguments."""
-    return option(names, group, text, common=True, **attributes)
+    return option(names, text, group=group, common=True, **attributes)
 
 
 def argument(**attributes: Any) -> Any:

@@ -26,23 +26,23 @@ class DriftOptions:
     output: str = shared_options.output_field("table tsv csv jsonl")
     last: int | None = declarations.common_option(
         "--last",
-        "documents",
         "Treat the last N runs as one. Runs of other model files than the newest are ignored.",
+        group="documents",
         type=shared_options.WholeNumber(1),
     )
     since: str | None = declarations.common_option(
         "--since",
-        "documents",
         "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. "
         "With --last it is the last N of them.",
+        group="documents",
         metavar="DATE",
     )
     fail_over: tuple[str, ...] = declarations.common_option(
         "--fail-over",
-        "answer",
         "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, "
-        "answers or any, of the newest run or of those taken together. "
-        "The option can be given several times.",
+        "answers or any, of the newest run or of those taken together. The option can be given "
+        "several times.",
+        group="answer",
         multiple=True,
         metavar="NAME=DISTANCE",
     )

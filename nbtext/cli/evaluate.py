@@ -30,23 +30,23 @@ class EvaluateOptions:
     all: bool = shared_options.all_field()
     by: tuple[str, ...] = declarations.common_option(
         "--by",
-        "output",
         "Add the figures for each value of a column. It can be given several times.",
+        group="output",
         multiple=True,
         metavar="COLUMN",
     )
     errors: str | None = declarations.common_option(
         "--errors",
-        "output",
         "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
+        group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
     training: tuple[str, ...] = declarations.common_option(
         "--training",
-        "documents",
         "Find test documents that are in this training corpus too. There is a warning, and the "
-        "figures without them. The corpus is read as it was in "
-        "training. The option can be given several times.",
+        "figures without them. The corpus is read as it was in training. The option can be given "
+        "several times.",
+        group="documents",
         multiple=True,
         metavar="CORPUS",
         type=INPUT_PATH,
@@ -58,8 +58,8 @@ def command(
     documents: LabelledDocumentOptions,
     options: EvaluateOptions,
     prediction: PredictionOptions,
-    required: GateOptions,
-    running: JobOptions,
+    limits: GateOptions,
+    processes: JobOptions,
 ) -> int | None:
     """Classify documents whose classes are known and print how good the answers are.
 
@@ -108,7 +108,7 @@ def command(
     from nbtext.report.predictions import open_mistake_writer
 
     model = shared_options.load_model(options.model_path)
-    gates = parse_gates(required, len(model.classes), has_costs=prediction.costs is not None)
+    gates = parse_gates(limits, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = build_prediction_rules(prediction, model)
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     documents = locate_documents(documents)
@@ -124,9 +124,9 @@ def command(
     with mistake_writer as write_mistakes:
         leak_watch = make_leak_watch(model, documents, options.training)
         source = open_documents(model, documents, labelled=True, columns=group_columns)
-        blocks = score_corpus(model.fitted, source, running.jobs)
+        blocks = score_corpus(model.fitted, source, processes.jobs)
         if prediction.prior_from:
-            blocks = adjust_prior(blocks, model, documents, prediction.prior_from, running.jobs)
+            blocks = adjust_prior(blocks, model, documents, prediction.prior_from, processes.jobs)
         if tally is not None:
             blocks = tally.observe(blocks)
         evaluation = evaluate_scored_blocks(

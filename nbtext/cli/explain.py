@@ -22,16 +22,16 @@ class ExplainOptions:
     model_path: str = shared_options.model_field()
     against: str | None = declarations.common_option(
         "--against",
-        "answer",
         "Compare the answer with this class.",
+        group="answer",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
         shown_default="the runner-up",
     )
     why_not: str | None = declarations.common_option(
         "--why-not",
-        "answer",
         "Print which words to remove to make LABEL the answer, instead of contributions.",
+        group="answer",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
     )

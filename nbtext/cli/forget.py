@@ -6,7 +6,7 @@ from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.shared_options import JobOptions, RelabelledDocumentOptions
 from nbtext.cli.writing import (
     ModelChangeOptions,
-    WritingOptions,
+    ReplacementOptions,
     open_corpus_for_change,
     read_unlabelled_change,
     report_model,
@@ -22,8 +22,8 @@ class ForgetOptions:
     model_path: str = shared_options.model_field()
     once: bool = declarations.common_option(
         "--once",
-        "documents",
         "Skip documents that the ledger does not have. So the same job can run again.",
+        group="documents",
     )
 
 
@@ -32,8 +32,8 @@ def command(
     documents: RelabelledDocumentOptions,
     options: ForgetOptions,
     change: ModelChangeOptions,
-    writing: WritingOptions,
-    running: JobOptions,
+    replacement: ReplacementOptions,
+    processes: JobOptions,
 ) -> None:
     """Remove the documents of a corpus from a model, labelled as they were learnt.
 
@@ -61,12 +61,12 @@ def command(
         model, model_path, documents, change.label, allows_new_class=True
     )
     try:
-        batch = count_batch(model, source, running.jobs)
+        batch = count_batch(model, source, processes.jobs)
     except NoDocumentsError:
         messages.notify("there is nothing to forget")
     else:
         result = forget(
-            model_path, model, batch, unlabelled, once=options.once, **writing.lock_settings
+            model_path, model, batch, unlabelled, once=options.once, **replacement.lock_settings
         )
         unknown = f"; not known: {result.n_unknown:,}" if options.once else ""
         messages.notify(f"forgot {format_quantity(result.n_removed, 'document')}{unknown}")

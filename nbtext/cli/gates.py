@@ -28,25 +28,25 @@ class GateOptions:
 
     fail_under: tuple[str, ...] = declarations.common_option(
         "--fail-under",
-        "answer",
         "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the "
         "JSON output. The option can be given several times.",
+        group="answer",
         multiple=True,
         metavar="NAME=VALUE",
     )
     fail_over: tuple[str, ...] = declarations.option(
         "--fail-over",
-        "answer",
         "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given "
         "several times.",
+        group="answer",
         multiple=True,
         metavar="NAME=VALUE",
     )
     fail_under_interval: bool = declarations.option(
         "--fail-under-interval",
-        "answer",
         "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over "
         "the upper.",
+        group="answer",
     )
 
 

@@ -14,27 +14,27 @@ class GenerateOptions:
     model_path: str = shared_options.model_field()
     label: str | None = declarations.common_option(
         "--class",
-        "answer",
         "Draw documents of this class. By default a class is drawn for each document from the "
         "class prior.",
+        group="answer",
         metavar="NAME",
         shell_complete=shared_options.suggest_classes,
     )
     limit: int = shared_options.limit_field("Draw N documents.", 1, old_names="--number")
     length: int | None = declarations.common_option(
         "--length",
-        "words",
         "Draw N words for each document. By default the length is drawn from a Poisson "
         "distribution with the mean of the class, at least 1.",
+        group="words",
         type=shared_options.WholeNumber(1, MAX_DRAWN_WORDS),
     )
     draw: bool = declarations.option(
         "--draw",
-        "model",
         "Draw the probabilities of words from their posterior. They are drawn once for each class. "
         "By default they are those that the model works with.",
+        group="model",
     )
-    seed: int = shared_options.seed_field("process", "Seed of the random draws.", common=True)
+    seed: int = shared_options.seed_field("Seed of the random draws.", group="process", common=True)
     output: str = shared_options.output_field(
         "text tsv csv jsonl",
         "text has a document a line. The other forms have label, text and columns, and models can "

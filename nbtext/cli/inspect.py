@@ -26,40 +26,40 @@ class InspectOptions:
     )
     criteria: bool = declarations.common_option(
         "--criteria",
-        "model",
         "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared "
         "to others of the same data.",
+        group="model",
     )
     words: tuple[str, ...] = declarations.common_option(
         "--term",
-        "model",
         "Show how often and how probably each class uses a word. It may be a term as the model "
         "prints it, such as un*, or a category, such as face=1. The option can be given several "
         "times.",
+        group="model",
         multiple=True,
         metavar="WORD",
     )
     labels: tuple[str, ...] = declarations.common_option(
         "--class",
-        "model",
         "Show the terms of a class by three measures. The option can be given several times.",
+        group="model",
         multiple=True,
         metavar="CLASS",
         shell_complete=shared_options.suggest_classes,
     )
     thresholds: float | dict[str, float] | None = declarations.common_option(
         "--thresholds",
-        "model",
         "Show from which probability on classify --min-precision P answers. Where no answers can "
         "promise that, it shows how many more it would take.",
+        group="model",
         type=shared_options.NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = shared_options.per_class_field()
     held_out: tuple[str, ...] = declarations.common_option(
         "--perplexity",
-        "documents",
         "Show how well each class predicts its held-out documents. The option can be given several "
         "times.",
+        group="documents",
         multiple=True,
         metavar="CORPUS",
         type=INPUT_PATH,

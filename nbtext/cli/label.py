@@ -39,55 +39,55 @@ class LabelOptions:
     )
     strategy: str = declarations.common_option(
         "--next",
-        "answer",
         "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or "
         "random.",
+        group="answer",
         type=declarations.Choice(STRATEGIES),
         default=STRATEGIES[0],
     )
     random_share: float = declarations.option(
         "--random-share",
-        "answer",
         "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 "
         "there is no estimate.",
+        group="answer",
         hidden=True,
         type=shared_options.NumberInRange(0, 1),
         default=0.1,
         metavar="SHARE",
     )
-    seed: int = shared_options.seed_field("answer", "Seed of the drawing.")
+    seed: int = shared_options.seed_field("Seed of the drawing.", group="answer")
     suggest: int | None = declarations.common_option(
         "--suggest",
-        "output",
         "Print the next N documents as rows to fill in. The column label is empty.",
+        group="output",
         type=shared_options.WholeNumber(1),
     )
     take: str | None = declarations.common_option(
         "--take",
-        "documents",
         "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
+        group="documents",
         type=INPUT_PATH,
     )
     review: bool = declarations.common_option(
         "--review",
-        "documents",
         "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets "
         "document, old and new label; the corpus stays.",
+        group="documents",
     )
     output: str = shared_options.output_field("tsv csv jsonl", "Of the rows of --suggest.")
     excel_safe: bool = shared_options.excel_safe_field()
     seeds: str | None = declarations.option(
         "--seeds",
-        "documents",
         "Begin with words for the classes. A line of FILE has a class, a tab and a word, and "
-        "optionally a tab and its pseudo-count, by default 10. A word after ! "
-        "speaks against the class.",
+        "optionally a tab and its pseudo-count, by default 10. A word after ! speaks against the "
+        "class.",
+        group="documents",
         type=INPUT_PATH,
     )
     who: str | None = declarations.option(
-        "--who", "output", "Store the name of the person with each label.", metavar="NAME"
+        "--who", "Store the name of the person with each label.", group="output", metavar="NAME"
     )
-    times: bool = declarations.option("--times", "output", "Store the time with each label.")
+    times: bool = declarations.option("--times", "Store the time with each label.", group="output")
     analysis: ExplicitSettings[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
     @property

@@ -16,40 +16,40 @@ class LearningCurveOptions:
     )
     steps: int = declarations.common_option(
         "--steps",
-        "documents",
         "Train on N sizes of the corpus.",
+        group="documents",
         type=shared_options.WholeNumber(1, 100),
         default=8,
     )
     more: int | None = declarations.common_option(
         "--more",
-        "answer",
         "Forecast the accuracy for N more labelled documents.",
+        group="answer",
         type=shared_options.WholeNumber(1),
         shown_default="as many as there are",
     )
     folds: int = declarations.option(
         "--folds",
-        "documents",
         "Hold out one N-th of the documents, each in turn.",
+        group="documents",
         type=shared_options.WholeNumber(2),
         default=5,
     )
     repeats: int = declarations.option(
         "--repeats",
-        "documents",
         "Draw the folds N times.",
+        group="documents",
         type=shared_options.WholeNumber(1),
         default=3,
     )
-    seed: int = shared_options.seed_field("documents", "Seed of the random draws.")
+    seed: int = shared_options.seed_field("Seed of the random draws.", group="documents")
 
 
 @declarations.command("learning-curve")
 def command(
     documents: TrainingCorpusOptions,
     options: LearningCurveOptions,
-    running: JobOptions,
+    processes: JobOptions,
     training: TrainingOptions,
 ) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
@@ -73,12 +73,12 @@ def command(
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.output_formats import write_result
 
-    counted = read_and_count(locate_documents(documents), training.settings, running.jobs)
+    counted = read_and_count(locate_documents(documents), training.settings, processes.jobs)
     counted.source.report_notices()
     subsets = Subsets(counted.corpus.counts.table, counted.corpus.counts.documents)
     resampling = Resampling(options.steps, options.folds, options.repeats, options.seed)
     curve = compute_learning_curve(
-        subsets, counted.settings, resampling, running.jobs, options.more
+        subsets, counted.settings, resampling, processes.jobs, options.more
     )
     if options.output == "table":
         print_learning_curve(curve)

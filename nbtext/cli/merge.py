@@ -7,7 +7,7 @@ import os
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import MODEL_START
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.cli.writing import WritingOptions, report_model
+from nbtext.cli.writing import ReplacementOptions, report_model
 from nbtext.errors import UsageError, format_quantity
 from nbtext.fast_dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class MergeOptions:
 
 
 @declarations.command("merge")
-def command(options: MergeOptions, writing: WritingOptions) -> None:
+def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
     """Write the model that training on the documents of all these models makes.
 
     The models must count alike: the same language, stop words, stemmer, n-grams, attributes and
@@ -54,7 +54,7 @@ def command(options: MergeOptions, writing: WritingOptions) -> None:
                 "the model is named twice", where=path, hint="its documents would count twice"
             )
     check_replaceable(options.to)
-    model, inputs, ledger, n_repeated = merge(paths, options.to, **writing.lock_settings)
+    model, inputs, ledger, n_repeated = merge(paths, options.to, **replacement.lock_settings)
     missing_ledgers = [merged for merged in inputs if merged.ledger is None]
     if ledger is not None and missing_ledgers:
         n_documents = sum(

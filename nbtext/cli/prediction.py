@@ -28,16 +28,16 @@ class DecisionOptions:
 
     costs: str | None = declarations.option(
         "--costs",
-        "answer",
         "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] "
-        "of the costs of answers, or of several "
-        "labels a table [label] of its costs missed and false.",
+        "of the costs of answers, or of several labels a table [label] of its costs missed and "
+        "false.",
+        group="answer",
         type=INPUT_PATH,
     )
     min_probability: float | dict[str, float] = declarations.common_option(
         "--min-probability",
-        "answer",
         "Give no answer if it is less probable than P, or than the P of its class.",
+        group="answer",
         type=NumberPerClass(0, 1),
         default=0.0,
         show_default=False,
@@ -50,10 +50,10 @@ class PredictionOptions(DecisionOptions):
 
     decide: str | float = declarations.option(
         "--decide",
-        "answer",
         "If documents have several labels: give the set with the greatest expected F1 of the "
-        "document (the default), the labels above a threshold for "
-        "each label, or those with probability P or more.",
+        "document (the default), the labels above a threshold for each label, or those with "
+        "probability P or more.",
+        group="answer",
         type=NumberInRange(0, 1, words=("document", "label")),
         default="document",
         show_default=False,
@@ -61,28 +61,26 @@ class PredictionOptions(DecisionOptions):
     )
     coverage: float | None = declarations.option(
         "--coverage",
-        "answer",
         "Instead of one class give the smallest set of classes that holds the true one with "
-        "probability P. It holds for documents like those of "
-        "training.",
+        "probability P. It holds for documents like those of training.",
+        group="answer",
         type=NumberInRange(0, 1, open_ends=True),
         metavar="P",
     )
     min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
-        "answer",
         "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for "
-        "all answers together, CLASS=P for those with a class. "
-        "It holds for documents like those of training.",
+        "all answers together, CLASS=P for those with a class. It holds for documents like those "
+        "of training.",
+        group="answer",
         type=NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = per_class_field()
     prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
-        "answer",
         "Answer for the shares of classes among the documents of PATH, as nbtext prevalence "
-        "estimates them, not for those of training. The option can be "
-        "given several times.",
+        "estimates them, not for those of training. The option can be given several times.",
+        group="answer",
         multiple=True,
         metavar="PATH",
         type=INPUT_PATH,
@@ -95,10 +93,10 @@ class ClassifyPredictionOptions(PredictionOptions):
 
     min_typicality: float = declarations.option(
         "--min-typicality",
-        "answer",
         "Give no answer to documents unlike those of training. Such a document is less likely per "
-        "token than all but this SHARE of training documents of "
-        "about its length; 0.001 finds documents of another kind or language.",
+        "token than all but this SHARE of training documents of about its length; 0.001 finds "
+        "documents of another kind or language.",
+        group="answer",
         type=NumberInRange(0, 1),
         default=0.0,
         show_default=False,

@@ -19,14 +19,14 @@ class PrevalenceOptions:
     )
     by: str | None = declarations.common_option(
         "--by",
-        "output",
         "Add the shares for each value of a column, such as a day or a source.",
+        group="output",
         metavar="COLUMN",
     )
 
 
 @declarations.command("prevalence")
-def command(documents: DocumentOptions, options: PrevalenceOptions, running: JobOptions) -> None:
+def command(documents: DocumentOptions, options: PrevalenceOptions, processes: JobOptions) -> None:
     """Estimate how many of the documents are of each class, with 95 % intervals.
 
     Counting the answers of classify leans towards the shares of training, because mistakes do not
@@ -60,7 +60,7 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, running: Job
     documents = replace(locate_documents(documents), on_error=documents.on_error or "skip")
     columns = [] if options.by is None else [options.by]
     source = open_documents(model, documents, labelled=False, columns=columns)
-    blocks = score_corpus(model.fitted, source, running.jobs)
+    blocks = score_corpus(model.fitted, source, processes.jobs)
     # Read the first block now: a missing path is reported before what the model lacks.
     blocks = chain(tuple(islice(blocks, 1)), blocks)
     likelihoods = choose_proportion_estimator(model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.cli.writing import WritingOptions, report_model
+from nbtext.cli.writing import ReplacementOptions, report_model
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -17,7 +17,7 @@ class PromoteOptions:
 
 
 @declarations.command("promote")
-def command(options: PromoteOptions, writing: WritingOptions) -> None:
+def command(options: PromoteOptions, replacement: ReplacementOptions) -> None:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
     NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the
@@ -35,5 +35,5 @@ def command(options: PromoteOptions, writing: WritingOptions) -> None:
     """
     from nbtext.model.locked_model import promote
 
-    model = promote(options.new, options.model_path, **writing.lock_settings)
+    model = promote(options.new, options.model_path, **replacement.lock_settings)
     report_model(model, options.model_path, model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, messages, shared_options
-from nbtext.cli.writing import WritingOptions, report_model
+from nbtext.cli.writing import ReplacementOptions, report_model
 from nbtext.errors import UsageError, format_quantity
 from nbtext.fast_dataclasses import dataclass
 
@@ -15,26 +15,26 @@ class PruneOptions:
     model_path: str = shared_options.model_field()
     min_df: int | None = declarations.common_option(
         "--min-df",
-        "words",
         "Remove terms that occur in fewer than N documents.",
+        group="words",
         type=shared_options.WholeNumber(1),
     )
     max_df: float | None = declarations.common_option(
         "--max-df",
-        "words",
         "Remove terms that occur in a larger share of documents.",
+        group="words",
         type=shared_options.NumberInRange(0, 1),
         metavar="SHARE",
     )
     ledger: bool = declarations.option(
         "--ledger",
-        "model",
         "Take out the ledger of nbtext train --once, before the model is given away.",
+        group="model",
     )
 
 
 @declarations.command("prune")
-def command(options: PruneOptions, writing: WritingOptions) -> None:
+def command(options: PruneOptions, replacement: ReplacementOptions) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
     From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new
@@ -61,7 +61,7 @@ def command(options: PruneOptions, writing: WritingOptions) -> None:
             "there is no limit to prune by", hint="give --min-df, --max-df or --ledger"
         )
     check_replaceable(model_path)
-    with lock_model(model_path, **writing.lock_settings) as file:
+    with lock_model(model_path, **replacement.lock_settings) as file:
         old_model = file.load()
         model = old_model
         if drops_terms:

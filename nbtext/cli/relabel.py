@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.writing import WritingOptions, report_model
+from nbtext.cli.writing import ReplacementOptions, report_model
 from nbtext.fast_dataclasses import dataclass
 
 
@@ -19,7 +19,7 @@ class RelabelOptions:
 
 
 @declarations.command("relabel")
-def command(options: RelabelOptions, writing: WritingOptions) -> None:
+def command(options: RelabelOptions, replacement: ReplacementOptions) -> None:
     """Rename the class OLD to NEW. If there is a class NEW already, the two become one; not where a document may have both.
 
     The result is the model that training on a corpus with these labels makes. If class
@@ -38,7 +38,7 @@ def command(options: RelabelOptions, writing: WritingOptions) -> None:
 
     model_path = options.model_path
     check_replaceable(model_path)
-    with lock_model(model_path, **writing.lock_settings) as file:
+    with lock_model(model_path, **replacement.lock_settings) as file:
         old_model = file.load()
         ledger = file.read_ledger()
         model = relabel_class(old_model, options.old, options.new)

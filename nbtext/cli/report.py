@@ -23,14 +23,18 @@ class ReportOptions:
         "Write the page to FILE.", PAGE_START, old_names="-o --output", default="report.html"
     )
     title: str | None = declarations.common_option(
-        "--title", "output", "Heading of the page.", metavar="TEXT", shown_default="Report on MODEL"
+        "--title",
+        "Heading of the page.",
+        group="output",
+        metavar="TEXT",
+        shown_default="Report on MODEL",
     )
     training: tuple[str, ...] = declarations.common_option(
         "--training",
-        "documents",
         "Add a learning curve on this training corpus. The page then also has the accuracy without "
-        "test documents that are in the corpus too. The corpus is "
-        "read as it was in training. The option can be given several times.",
+        "test documents that are in the corpus too. The corpus is read as it was in training. The "
+        "option can be given several times.",
+        group="documents",
         multiple=True,
         metavar="CORPUS",
         type=INPUT_PATH,

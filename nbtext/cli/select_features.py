@@ -17,8 +17,8 @@ class SelectFeaturesOptions:
     limit: int = shared_options.limit_field("Print N terms.", 100, old_names="--top")
     by: str = declarations.common_option(
         "--by",
-        "answer",
         "Measure of information.",
+        group="answer",
         type=declarations.Choice(list(CRITERIA)),
         default=next(iter(CRITERIA)),
     )

@@ -172,8 +172,8 @@ def model_field() -> Any:
     """Declare the field of ``--model``."""
     return declarations.common_option(
         "-m --model",
-        "model",
         "The model file.",
+        group="model",
         metavar="PATH",
         default=default_model,
         shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
@@ -190,8 +190,8 @@ def output_field(forms: str, help_suffix: str = "", **attributes: Any) -> Any:
     choices = forms.split()
     return declarations.common_option(
         "-o --output",
-        "output",
         f"Form of the output. {help_suffix}",
+        group="output",
         type=OutputForm(choices),
         **{"default": choices[0], **attributes},
     )
@@ -218,9 +218,9 @@ def all_field() -> Any:
     """Declare the field of ``--all``."""
     return declarations.option(
         "--all",
-        "output",
         "Show all figures and classes. On a terminal calibration and confusions are drawn too. Of "
         "more than ten classes the table otherwise has those of least F1.",
+        group="output",
     )
 
 
@@ -230,17 +230,19 @@ def limit_field(
     """Declare the field of ``--limit``, the maximum number of items to print."""
     return declarations.common_option(
         "-n --limit",
-        "output",
         text,
+        group="output",
         type=WholeNumber(minimum),
         default=default,
         old_names=old_names,
     )
 
 
-def seed_field(group: str, text: str, *, common: bool = False) -> Any:
+def seed_field(text: str, *, group: str, common: bool = False) -> Any:
     """Declare the field of ``--seed``."""
-    return declarations.option("--seed", group, text, common=common, type=WholeNumber(0), default=0)
+    return declarations.option(
+        "--seed", text, group=group, common=common, type=WholeNumber(0), default=0
+    )
 
 
 def to_field(text: str, own_start: bytes = b"", **attributes: Any) -> Any:
@@ -250,7 +252,7 @@ def to_field(text: str, own_start: bytes = b"", **attributes: Any) -> Any:
     the pattern ``own_start``.
     """
     return declarations.common_option(
-        "--to", "output", text, type=OutputPath(own_start), **attributes
+        "--to", text, group="output", type=OutputPath(own_start), **attributes
     )
 
 
@@ -258,9 +260,9 @@ def per_class_field() -> Any:
     """Declare the field of ``--by-class``."""
     return declarations.option(
         "--by-class",
-        "answer",
         "Keep the promise of --coverage for the documents of each class, and that of a precision "
         "for the answers with each class.",
+        group="answer",
     )
 
 
@@ -268,9 +270,9 @@ def excel_safe_field() -> Any:
     """Declare the field of ``--excel-safe``, for `make_cell_formatter`."""
     return declarations.option(
         "--excel-safe",
-        "output",
         "In csv, put an apostrophe before cells that begin like a formula. They may be names, "
         "classes and terms.",
+        group="output",
     )
 
 
@@ -332,9 +334,9 @@ class RelabelledDocumentOptions(DocumentOptions):
 
     relabel: str | None = declarations.option(
         "--relabel",
-        "documents",
         "Read documents under the labels that nbtext label --review wrote into FILE. The corpus "
         "stays as it is.",
+        group="documents",
         type=INPUT_PATH,
     )
 
@@ -345,9 +347,9 @@ class LabelledDocumentOptions(RelabelledDocumentOptions):
 
     folders: tuple[str, ...] = declarations.option(
         "--from-folder",
-        "documents",
         "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this "
         "class. Give it once for each folder.",
+        group="documents",
         multiple=True,
         metavar="LABEL=PATH",
         type=InputPath(is_labelled=True),
@@ -374,8 +376,8 @@ class QueryDocumentOptions(DocumentOptions):
 
     text: tuple[str, ...] = declarations.common_option(
         "--text",
-        "documents",
         "A document, given here instead of CORPUS. The option can be given several times.",
+        group="documents",
         multiple=True,
         metavar="TEXT",
     )
@@ -405,8 +407,8 @@ class JobOptions:
 
     jobs: int = declarations.common_option(
         "-j --jobs",
-        "process",
         "Work in N processes; 0: one per processor. The result is the same.",
+        group="process",
         type=WholeNumber(0),
         default=1,
     )
@@ -418,13 +420,13 @@ class ClusterOptions(JobOptions):
 
     scheduler: str | None = declarations.option(
         "--scheduler",
-        "process",
         "Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its "
         "workers read them from the same paths.",
+        group="process",
         metavar="ADDRESS",
         type=Address(),
     )
     backend: str | None = declarations.option(
-        "--backend", "process", "", type=declarations.Choice(["local", "dask"]), hidden=True
+        "--backend", "", group="process", type=declarations.Choice(["local", "dask"]), hidden=True
     )
     """``dask`` was once required in addition to the address."""

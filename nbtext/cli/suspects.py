@@ -21,14 +21,14 @@ class SuspectsOptions:
     excel_safe: bool = shared_options.excel_safe_field()
     paths: bool = declarations.common_option(
         "--paths",
-        "output",
         "Print only the paths of the documents, one a line; with --null each followed by NUL, for "
         "xargs -0.",
+        group="output",
     )
     print0: bool = declarations.option(
         "--print0",
-        "output",
         "Print only the paths, each followed by NUL, for xargs -0.",
+        group="output",
         hidden=True,
     )
     limit: int | None = shared_options.limit_field(
@@ -36,8 +36,8 @@ class SuspectsOptions:
     )
     min_log_odds: float = declarations.common_option(
         "--min-log-odds",
-        "answer",
         "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
+        group="answer",
         type=shared_options.NumberInRange(0),
         default=0.0,
         show_default=False,
@@ -49,7 +49,7 @@ class SuspectsOptions:
 def command(
     documents: TrainingCorpusOptions,
     options: SuspectsOptions,
-    running: JobOptions,
+    processes: JobOptions,
     training: TrainingOptions,
 ) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
@@ -79,11 +79,11 @@ def command(
     if limit is None and output == "table":
         limit = MAX_TABLE_DOCUMENTS
     counted = read_and_count(
-        locate_documents(documents), training.settings, running.jobs, note=note_excerpt
+        locate_documents(documents), training.settings, processes.jobs, note=note_excerpt
     )
     counts, names, texts = counted.corpus
     suspects = find_suspects(
-        counts.table, counts.documents, counted.settings, options.min_log_odds, running.jobs
+        counts.table, counts.documents, counted.settings, options.min_log_odds, processes.jobs
     )
     counted.source.report_notices()
     classes = counts.labelled_statistics.classes

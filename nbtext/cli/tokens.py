@@ -16,9 +16,9 @@ class TokensOptions:
     model_path: str = shared_options.model_field()
     no_model: bool = declarations.option(
         "--no-model",
-        "model",
         "Analyse words by the options given here, without a model. There are then no term ids, and "
         "no term is unknown.",
+        group="model",
         hidden=True,
     )
     output: str = shared_options.rows_field()

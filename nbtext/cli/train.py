@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.shared_options import ClusterOptions, TrainingDocumentOptions, TrainingOptions
 from nbtext.cli.writing import (
+    ReplacementOptions,
     SemiSupervisionOptions,
-    WritingOptions,
     read_unlabelled,
     report_model,
     report_overruled_labels,
@@ -33,9 +33,9 @@ class TrainOptions:
     model_path: str = shared_options.model_field()
     once: bool = declarations.option(
         "--once",
-        "documents",
         "Count equal documents once, under the last of their labels. A ledger in the model file "
         "remembers them for nbtext update --once.",
+        group="documents",
     )
 
 
@@ -43,8 +43,8 @@ class TrainOptions:
 def command(
     documents: TrainingDocumentOptions,
     options: TrainOptions,
-    writing: WritingOptions,
-    running: ClusterOptions,
+    replacement: ReplacementOptions,
+    cluster: ClusterOptions,
     training: TrainingOptions,
     supervision: SemiSupervisionOptions,
 ) -> None:
@@ -96,19 +96,19 @@ def command(
     unlabelled = read_unlabelled(model, options.model_path, unlabelled_paths, documents)
     if uses_labels:
         source = CommandCorpus(documents, model.reading, labelled=True)
-        counts, ledger = _count(model, source, running, once=options.once)
+        counts, ledger = _count(model, source, cluster, once=options.once)
         model = _train(model, counts, unlabelled, chooses_weighting=chooses_weighting)
         require_seeded_classes(seeds, model.classes)
-        write_new_model(model, options.model_path, writing, ledger)
+        write_new_model(model, options.model_path, replacement, ledger)
         source.report_notices()
     else:
         model.learn(None, unlabelled)
-        write_new_model(model, options.model_path, writing)
+        write_new_model(model, options.model_path, replacement)
     report_model(model, options.model_path, details=f", {time.monotonic() - start:.1f} s")
 
 
 def _count(
-    model: TextClassifier, source: CommandCorpus, running: ClusterOptions, *, once: bool
+    model: TextClassifier, source: CommandCorpus, cluster: ClusterOptions, *, once: bool
 ) -> tuple[CorpusCounts, Ledger | None]:
     """Return the counts of the documents. With ``once``, also return a ledger of them.
 
@@ -117,12 +117,12 @@ def _count(
     if once:
         from nbtext.model.operations import count_batch, remove_duplicates
 
-        batch = count_batch(model, source, running.jobs)
+        batch = count_batch(model, source, cluster.jobs)
         report_overruled_labels(batch)
         return remove_duplicates(batch)
     from nbtext.model.parallel_corpus import count_corpus
 
-    return count_corpus(model.analysis, source, running.jobs, running.scheduler).counts, None
+    return count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler).counts, None
 
 
 def _train(

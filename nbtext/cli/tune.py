@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.parameters import format_arguments, parameter_field
 from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
-from nbtext.cli.writing import WritingOptions, report_model, write_new_model
+from nbtext.cli.writing import ReplacementOptions, report_model, write_new_model
 from nbtext.errors import join_names
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import INPUT, READING, TRAINING, TUNING_METRICS, WITHIN
@@ -47,34 +47,34 @@ class TuneOptions:
     within: str | None = parameter_field(WITHIN)
     tries: tuple[str, ...] = declarations.common_option(
         "--try",
-        "model",
         "Try these values of an option of training. none stands for no value. Several --try try "
         "all combinations.",
+        group="model",
         multiple=True,
         metavar="NAME=A,B,…",
         shell_complete=_suggest_tries,
     )
     goal: str = declarations.common_option(
         "--for",
-        "answer",
         "Figure to be best in.",
+        group="answer",
         type=declarations.Choice(TUNING_METRICS),
         default="accuracy",
     )
     updatable: bool = declarations.option(
         "--updatable",
-        "model",
         "Try only models that update, forget and merge change exactly.",
+        group="model",
         hidden=True,
     )
     folds: int | None = declarations.option(
         "--folds",
-        "answer",
         "Divide the corpus into N parts to judge settings.",
+        group="answer",
         type=shared_options.WholeNumber(2),
         shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with --try alone",
     )
-    seed: int = shared_options.seed_field("answer", "Seed of the division into folds.")
+    seed: int = shared_options.seed_field("Seed of the division into folds.", group="answer")
     output: str = shared_options.output_field("table tsv csv json jsonl", "Rows are settings.")
 
 
@@ -82,8 +82,8 @@ class TuneOptions:
 def command(
     documents: TrainingCorpusOptions,
     options: TuneOptions,
-    writing: WritingOptions,
-    running: JobOptions,
+    replacement: ReplacementOptions,
+    processes: JobOptions,
     training: TrainingOptions,
 ) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
@@ -129,7 +129,7 @@ def command(
     check_replaceable(model_path)
     require_distinct_output(model_path, documents.paths)
     settings = training.settings.with_raw_values(**candidates[0].texts)
-    corpus, _, _, source = read_and_count(documents, settings, running.jobs, note=_keep_document)
+    corpus, _, _, source = read_and_count(documents, settings, processes.jobs, note=_keep_document)
     n_folds = options.folds or DEFAULT_FOLDS
     if is_staged and options.folds is None:
         n_folds = max(min(DEFAULT_STAGED_FOLDS, len(corpus.notes)), 2)
@@ -144,12 +144,12 @@ def command(
         options.seed,
         is_staged=is_staged,
         clock=Clock(max_seconds, start),
-        jobs=running.jobs or count_cores(),
+        jobs=processes.jobs or count_cores(),
     )
     arguments = _format_train_arguments(documents, training)
     train = ["nbtext", "train", *documents.paths, "--model", model_path, *arguments]
     model = _run_search(search, options, train)
-    write_new_model(model, model_path, writing)
+    write_new_model(model, model_path, replacement)
     report_model(model, model_path)
     problems = list(map(str, rejected + search.problems))
     if problems:

@@ -8,7 +8,7 @@ from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.shared_options import ClusterOptions, LabelledDocumentOptions
 from nbtext.cli.writing import (
     ModelChangeOptions,
-    WritingOptions,
+    ReplacementOptions,
     open_corpus_for_change,
     read_unlabelled_change,
     report_model,
@@ -32,9 +32,9 @@ class UpdateOptions:
     model_path: str = shared_options.model_field()
     once: bool = declarations.common_option(
         "--once",
-        "documents",
         "Skip documents that the model has learnt already. The ledger in the model file remembers "
         "them. A document whose label changed moves to the new one.",
+        group="documents",
     )
 
 
@@ -43,7 +43,9 @@ class UpdateChangeOptions(ModelChangeOptions):
     """Options for the change of a model, with ``--new-class``."""
 
     new_class: bool = declarations.option(
-        "--new-class", "documents", "Let --label name a class that the model does not have yet."
+        "--new-class",
+        "Let --label name a class that the model does not have yet.",
+        group="documents",
     )
 
 
@@ -52,8 +54,8 @@ def command(
     documents: LabelledDocumentOptions,
     options: UpdateOptions,
     change: UpdateChangeOptions,
-    writing: WritingOptions,
-    running: ClusterOptions,
+    replacement: ReplacementOptions,
+    cluster: ClusterOptions,
 ) -> None:
     """Add the documents of a corpus to a model, new classes and new terms included.
 
@@ -88,7 +90,7 @@ def command(
     model = shared_options.load_model(model_path)
     unlabelled = read_unlabelled_change(model, model_path, change, documents)
     if not has_corpus:
-        result = update(model_path, model, None, unlabelled, **writing.lock_settings)
+        result = update(model_path, model, None, unlabelled, **replacement.lock_settings)
         report_model(result.model, model_path, model)
         return
     source = open_corpus_for_change(
@@ -97,14 +99,14 @@ def command(
     counted: DocumentBatch | CountedCorpus
     try:
         if options.once:
-            counted = count_batch(model, source, running.jobs)
+            counted = count_batch(model, source, cluster.jobs)
         else:
-            counted = count_corpus(model.analysis, source, running.jobs, running.scheduler)
+            counted = count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler)
     except NoDocumentsError:
         messages.notify("there is nothing to learn")
         source.report_notices()
         return
-    result = update(model_path, model, counted, unlabelled, **writing.lock_settings)
+    result = update(model_path, model, counted, unlabelled, **replacement.lock_settings)
     _report_ledger(result, counted)
     _report_new_classes(model, result.model)
     if isinstance(counted, DocumentBatch):
@@ -127,8 +129,8 @@ def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus)
             )
         messages.notify(
             f"learnt {format_quantity(ledger_update.n_new, 'document')}; moved from another class: "
-            f"{ledger_update.n_moved:,}, "
-            f"known already: {ledger_update.n_known:,}, repeated: {ledger_update.n_repeated:,}"
+            f"{ledger_update.n_moved:,}, known already: {ledger_update.n_known:,}, repeated: "
+            f"{ledger_update.n_repeated:,}"
         )
     elif result.had_ledger:
         n_added = format_quantity(counted.counts.table.n_documents, "document")

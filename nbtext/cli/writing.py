@@ -33,24 +33,26 @@ if TYPE_CHECKING:
 
 
 class LockSettings(TypedDict):
-    """Keyword arguments for the functions of `nbtext.model.locked_model` that replace a model."""
+    """Keyword arguments of the functions in `nbtext.model.locked_model` that replace a model."""
 
     lock_timeout: float
     backup: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class WritingOptions:
-    """Options for locking and replacing a model file."""
+class ReplacementOptions:
+    """Options for the replacement of a model file: its lock, and a backup of the old model."""
 
     backup: bool = declarations.option(
-        "--backup", "output", "Keep the old model beside the new one. Its name then ends with .1."
+        "--backup",
+        "Keep the old model beside the new one. Its name then ends with .1.",
+        group="output",
     )
     lock_timeout: float = declarations.option(
         "--lock-timeout",
-        "process",
         "Wait at most so long while another process writes the model. After that the exit status "
         "is 5.",
+        group="process",
         type=NumberInRange(0),
         default=60.0,
         metavar="SECONDS",
@@ -58,7 +60,7 @@ class WritingOptions:
 
     @property
     def lock_settings(self) -> LockSettings:
-        """The options as keyword arguments."""
+        """The options as arguments of the functions in `nbtext.model.locked_model`."""
         return {"lock_timeout": self.lock_timeout, "backup": self.backup}
 
 
@@ -66,10 +68,10 @@ def unlabelled_field(**attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_unlabelled`."""
     return declarations.common_option(
         "--unlabelled",
-        "documents",
         "Also learn from these documents without labels, if left-out labelled documents are then "
-        "answered better. Give it once for each path. "
-        "Unless --weighting is given, left-out documents also choose between counts and log.",
+        "answered better. Give it once for each path. Unless --weighting is given, left-out "
+        "documents also choose between counts and log.",
+        group="documents",
         multiple=True,
         metavar="PATH",
         type=INPUT_PATH,
@@ -84,10 +86,10 @@ class SemiSupervisionOptions:
     unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
     seeds: str | None = declarations.option(
         "--seeds",
-        "documents",
         "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab "
-        "and its pseudo-count, by default 10. A word after ! speaks against "
-        "the class. With --unlabelled, CORPUS may be left out.",
+        "and its pseudo-count, by default 10. A word after ! speaks against the class. With "
+        "--unlabelled, CORPUS may be left out.",
+        group="documents",
         type=INPUT_PATH,
         is_late=True,
     )
@@ -99,16 +101,16 @@ class ModelChangeOptions:
 
     label: str | None = declarations.common_option(
         "--label",
-        "documents",
         "Class of all documents of CORPUS, which are then read like those of classify: a file, or "
         "- for one document on standard input.",
+        group="documents",
         metavar="TEXT",
     )
     unlabelled: tuple[str, ...] = unlabelled_field()
     drop_unlabelled: bool = declarations.option(
         "--drop-unlabelled",
-        "documents",
         "Forget what the model learnt from documents without labels.",
+        group="documents",
     )
 
 
@@ -163,12 +165,12 @@ def read_unlabelled_change(
 
 
 def write_new_model(
-    model: TextClassifier, path: str, writing: WritingOptions, ledger: Ledger | None = None
+    model: TextClassifier, path: str, replacement: ReplacementOptions, ledger: Ledger | None = None
 ) -> None:
     """Write a model and its ledger. A model that is already at ``path`` is replaced."""
     from nbtext.model.locked_model import lock_model
 
-    with lock_model(path, is_new=True, **writing.lock_settings) as file:
+    with lock_model(path, is_new=True, **replacement.lock_settings) as file:
         file.replace(model, ledger)
 
 
