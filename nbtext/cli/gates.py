@@ -1,11 +1,13 @@
 """Gates: limits for metrics of an evaluation, or for distances of a drift log.
 
-If a gate is not met, the command ends with exit status 6.
+They come from ``--fail-under`` and ``--fail-over`` of `nbtext evaluate`, `cross-validate` and
+`drift`. If a gate is not met, the command ends with exit status 6.
 """
 
 from __future__ import annotations
 
-from math import inf, isinf, nan
+from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.cli import declarations
@@ -14,7 +16,7 @@ from nbtext.errors import UsageError, did_you_mean, format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from nbtext.metrics.results import EvaluationResult
 
@@ -24,7 +26,7 @@ GATE_NOT_MET_STATUS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions:
-    """Limits for the metrics of an evaluation, for `parse_gates`."""
+    """Limits for the metrics of an evaluation, for `parse_gates`. The help calls them figures."""
 
     fail_under: tuple[str, ...] = declarations.common_option(
         "--fail-under",
@@ -48,6 +50,7 @@ class GateOptions:
         "the upper.",
         group="answer",
     )
+    """Whether all gates use intervals, those of ``--fail-over`` too."""
 
 
 class _Gate(NamedTuple):
@@ -62,25 +65,25 @@ class _Gate(NamedTuple):
     def find_failure(self, result: EvaluationResult) -> str | None:
         """Return why the gate is not met, or None if it is met.
 
-        A metric that is infinite or undefined never meets a gate.
+        A metric that is infinite or undefined, or that lacks its interval, never meets a gate.
         """
-        direction = "at most" if self.is_maximum else "at least"
-        requirement = f"{direction} {self.limit:g}"
+        bound = "at most" if self.is_maximum else "at least"
+        requirement = f"it is not {bound} {self.limit:g}"
         subject = self.name
         value = result.get_metric(self.name)
         if value is None:
             state = "infinite" if self.name == "log_loss" else "not known"
-            return f"{subject} is {state}, so it is not {requirement}"
+            return f"{subject} is {state}, so {requirement}"
         if self.uses_interval:
             interval = result.intervals.get(self.name)
             if interval is None:
-                return f"the interval of {subject} is not known, so it is not {requirement}"
-            low, high = interval
+                return f"the interval of {subject} is not known, so {requirement}"
+            lower_end, upper_end = interval
             if self.is_maximum:
-                value = high
+                value = upper_end
                 subject = f"the upper end of the interval of {self.name}"
             else:
-                value = low
+                value = lower_end
                 subject = f"the lower end of the interval of {self.name}"
         if self.is_maximum and value > self.limit:
             return f"{subject} is {value:.6g}, over {self.limit:g}"
@@ -89,69 +92,71 @@ class _Gate(NamedTuple):
         return None
 
 
-def parse_gates(options: GateOptions, n_classes: float = inf, *, has_costs: bool) -> list[_Gate]:
-    """Return the gates of the options. ``n_classes`` is inf while it is not known.
+def parse_gates(
+    options: GateOptions, n_classes: int | None = None, *, has_costs: bool
+) -> list[_Gate]:
+    """Return the gates of the options. ``n_classes`` is None while it is not known.
 
     Raise `UsageError` for an unknown metric, for a metric that is better in the other direction, or
     for a value out of range.
     """
-    uses_interval = options.fail_under_interval
-    minimums = [
-        _parse_gate(text, is_maximum=False, uses_interval=uses_interval)
-        for text in options.fail_under
-    ]
-    maximums = [
-        _parse_gate(text, is_maximum=True, uses_interval=uses_interval)
-        for text in options.fail_over
-    ]
-    gates = minimums + maximums
+    from nbtext.metrics.outcomes import TOP_K  # needs numpy, which --help does without
+
+    parse = partial(_parse_gate, uses_interval=options.fail_under_interval)
+    gates = [parse("--fail-under", text) for text in options.fail_under]
+    gates += [parse("--fail-over", text) for text in options.fail_over]
+    top_metrics = {f"top_{k}_accuracy": k for k in TOP_K}
     for gate in gates:
         if gate.name == "mean_cost" and not has_costs:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
-        if gate.name.startswith("top_") and int(gate.name.split("_")[1]) >= n_classes:
+        if n_classes is not None and top_metrics.get(gate.name, 0) >= n_classes:
             raise UsageError(f"there is no {gate.name} with {format_quantity(n_classes, 'class')}")
     return gates
 
 
-def _parse_gate(text: str, *, is_maximum: bool, uses_interval: bool) -> _Gate:
-    """Parse NAME=VALUE of ``--fail-over`` (if ``is_maximum``) or of ``--fail-under``."""
-    from nbtext.metrics.outcomes import METRICS  # needs numpy, which --help does without
+def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
+    """Parse NAME=VALUE of ``--fail-under``, or of ``--fail-over`` for metrics that are losses."""
+    from nbtext.metrics.outcomes import METRICS
 
-    option, opposite = "--fail-under", "--fail-over"
-    if is_maximum:
-        option, opposite = opposite, option
-    valid_names = [
-        name for name, metric in METRICS.items() if metric.higher_is_better != is_maximum
-    ]
+    scores = [name for name, metric in METRICS.items() if metric.higher_is_better]
+    losses = [name for name, metric in METRICS.items() if not metric.higher_is_better]
+    is_maximum = option == "--fail-over"
+    valid_names = losses if is_maximum else scores
     name, equals, number = text.partition("=")
     if not equals:
         raise UsageError(
             f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {valid_names[0]}=0.5"
         )
     if name not in METRICS:
-        raise UsageError(
-            f"{option} does not know the figure {name!r}{did_you_mean(name, valid_names)}",
-            hint=f"known are {', '.join(valid_names)}",
-        )
+        raise _unknown_metric_error(option, name, valid_names)
     if name not in valid_names:
         better = "more" if is_maximum else "less"
+        other_option = "--fail-under" if is_maximum else "--fail-over"
         raise UsageError(
             f"{option} is not for {name}, of which {better} is better",
-            hint=f"use {opposite} {text}",
+            hint=f"use {other_option} {text}",
         )
-    limit = _parse_number(number)
-    minimum = METRICS[name].minimum
-    maximum = METRICS[name].maximum
-    if not minimum <= limit <= maximum or isinf(limit):
-        number_range = _describe_range(minimum, maximum)
+    metric = METRICS[name]
+    limit = _parse_finite_number(number)
+    if limit is None or not metric.minimum <= limit <= metric.maximum:
+        number_range = _describe_range(metric.minimum, metric.maximum)
         raise UsageError(f"{option} {name} must be a number{number_range}, not {number!r}")
-    if uses_interval and not METRICS[name].has_interval:
+    if uses_interval and not metric.has_interval:
         raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
     return _Gate(name, limit, is_maximum, uses_interval)
 
 
+def _unknown_metric_error(option: str, name: str, valid_names: Sequence[str]) -> UsageError:
+    """Return the error for an unknown metric. Messages call a metric a figure."""
+    return UsageError(
+        f"{option} does not know the figure {name!r}{did_you_mean(name, valid_names)}",
+        hint=f"known are {', '.join(valid_names)}",
+    )
+
+
 def _describe_range(minimum: float, maximum: float) -> str:
-    if max(abs(minimum), abs(maximum)) < inf:
+    """Return the range of a metric in words; empty if any number is possible."""
+    if isfinite(minimum) and isfinite(maximum):
         return f" from {minimum:g} to {maximum:g}"
     if minimum == 0:
         return " from 0"
@@ -161,7 +166,7 @@ def _describe_range(minimum: float, maximum: float) -> str:
 def parse_distance_gate(text: str) -> tuple[str, float]:
     """Parse NAME=DISTANCE of ``nbtext drift --fail-over``. NAME is a drift metric or ``any``.
 
-    Return the name and the largest distance that meets the gate. Raise `UsageError` for an unknown
+    Return the name, and the largest distance that meets the gate. Raise `UsageError` for an unknown
     name or an invalid number.
     """
     from nbtext.prediction.typicality import DRIFT_METRICS, PREDICTIONS
@@ -169,32 +174,32 @@ def parse_distance_gate(text: str) -> tuple[str, float]:
     name, _, number = text.partition("=")
     valid_names = (*DRIFT_METRICS, PREDICTIONS, "any")
     if name not in valid_names:
-        raise UsageError(
-            f"--fail-over does not know the figure {name!r}{did_you_mean(name, valid_names)}",
-            hint=f"known are {', '.join(valid_names)}",
-        )
-    distance = _parse_number(number)
-    if not 0 <= distance < inf:
+        raise _unknown_metric_error("--fail-over", name, valid_names)
+    distance = _parse_finite_number(number)
+    if distance is None or distance < 0:
         raise UsageError(
             f"--fail-over {name} must be a number from 0, not {number!r}", hint=f"such as {name}=1"
         )
     return name, distance
 
 
-def _parse_number(text: str) -> float:
-    """Return the number, or nan if the text is not a number."""
+def _parse_finite_number(text: str) -> float | None:
+    """Return the number, or None if the text is not a finite number."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        return nan
+        return None
+    return number if isfinite(number) else None
 
 
 def report_gate_failures(failures: Iterable[str | None]) -> int | None:
-    """Report the failures of gates. None is a gate that is met.
+    """Report why gates are not met. None is a gate that is met.
 
     Return the exit status `GATE_NOT_MET_STATUS`, or None if all gates are met.
     """
-    messages = [failure for failure in failures if failure]
-    for message in messages:
-        emit(f"gate not met: {message}")
-    return GATE_NOT_MET_STATUS if messages else None
+    status = None
+    for failure in failures:
+        if failure is not None:
+            emit(f"gate not met: {failure}")
+            status = GATE_NOT_MET_STATUS
+    return status

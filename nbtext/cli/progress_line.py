@@ -1,4 +1,7 @@
-"""The progress line on a terminal, shown if a command takes longer than a second."""
+"""The progress line of a command on a terminal, shown if the command takes longer than a second.
+
+`nbtext.cli.declarations.Command` lets it observe the reports of `nbtext.progress`.
+"""
 
 from __future__ import annotations
 
@@ -21,47 +24,55 @@ SHOW_AFTER_SECONDS = 1.0
 DRAW_INTERVAL_SECONDS = 0.2
 """Minimum time between two drawings."""
 
-_BAR_WIDTH = 30
+MAX_BAR_COLUMNS = 30
+MIN_BAR_COLUMNS = 15
 
 
 class ProgressLine:
-    """Shows the steps of `nbtext.progress.watching` in one line.
+    """Observer for `nbtext.progress.watching` that shows the steps of the work in one line.
 
     The line has a bar, the numbers of items, the rate or the remaining time. It is erased when the
-    outermost work ends. rich draws it, and is imported for the first line.
+    outermost work ends. The bar is drawn by rich, which is imported for the first line.
     """
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._work_start = self._start
+        now = time.monotonic()
+        self._command_start = now
+        self._outermost_start = now
+        """When the outermost work began, which is when the previous one ended."""
         self._last_drawn = 0.0
 
     def __call__(self, steps: tuple[Step, ...]) -> None:
-        """Draw the steps if the last drawing is old enough; erase the line if there are none."""
+        """Draw the steps of the work, unless the last drawing is recent.
+
+        Without steps the outermost work has ended, and the line is erased.
+        """
         now = time.monotonic()
         if not steps:
-            self._work_start = now
+            self._outermost_start = now
             clear_progress()
             return
-        is_recent = 0 <= now - self._last_drawn < DRAW_INTERVAL_SECONDS
-        if now - self._start > SHOW_AFTER_SECONDS and not is_recent:
+        is_recent = now - self._last_drawn < DRAW_INTERVAL_SECONDS
+        if now - self._command_start > SHOW_AFTER_SECONDS and not is_recent:
             self._last_drawn = now
-            self.draw(steps, now - self._work_start)
+            self.draw(steps, now - self._outermost_start)
 
     def draw(self, steps: tuple[Step, ...], seconds: float) -> None:
         """Draw steps, outermost first, over the previous line.
 
         ``seconds`` is the time that the outermost work has taken. The bar is omitted if the
-        proportion that is done is unknown, or if the terminal is too narrow.
+        proportion of the work that is done is unknown, or if the terminal is too narrow.
         """
-        proportion = _estimate_proportion(steps)
+        proportion = _combine_proportions(steps)
         text = _describe_steps(steps, proportion, seconds)
-        width = self._console.width
-        bar_space = width - len(text) - 2
-        if proportion is None or bar_space < _BAR_WIDTH // 2:
-            line = text[: max(width - 1, 0)]
+        # A terminal may wrap after its last column.
+        line_width = max(self._console.width - 1, 0)
+        bar_width = min(line_width - len(f" {text}"), MAX_BAR_COLUMNS)
+        if proportion is None or bar_width < MIN_BAR_COLUMNS:
+            line = text[:line_width]
         else:
-            line = f"{self._render_bar(proportion, min(_BAR_WIDTH, bar_space))} {text}"
+            line = f"{self._render_bar(proportion, bar_width)} {text}"
+        # If standard error cannot be written, the command goes on without the line.
         with contextlib.suppress(OSError):
             draw_progress(line)
 
@@ -79,35 +90,40 @@ class ProgressLine:
         return Console(stderr=True)
 
 
-def _estimate_proportion(steps: tuple[Step, ...]) -> float | None:
+def _combine_proportions(steps: tuple[Step, ...]) -> float | None:
     """Return the proportion of the outermost step that is done, or None if it is unknown.
 
-    An inner step counts as a fraction of one item of the step around it.
+    An inner step counts as a fraction of one item of the step around it, or as 0 if its own
+    proportion is unknown.
     """
     proportion = None
     for step in reversed(steps):
+        inner_proportion = 0.0 if proportion is None else proportion
         if step.estimate_proportion is not None:
             proportion = step.estimate_proportion()
         elif step.total:
-            proportion = (step.n_done + (proportion or 0.0)) / step.total
+            proportion = (step.n_done + inner_proportion) / step.total
         else:
             proportion = None
     return proportion
 
 
 def _describe_steps(steps: tuple[Step, ...], proportion: float | None, seconds: float) -> str:
-    """Return the numbers of items, the rate if the total is unknown, and the remaining time."""
-    texts = []
-    for step in steps:
-        texts += [_format_count(step), step.detail]
-    texts = [text for text in texts if text]
-    outermost = steps[0]
+    """Return the numbers of items, the rate if the total is unknown, and the remaining time.
+
+    ``proportion`` is how much of the outermost step is done, and ``seconds`` how long it has taken.
+    """
+    outermost, *inner_steps = steps
+    texts = [_format_count(outermost)]
     if outermost.total is None and outermost.n_done and seconds:
-        texts.insert(1, f"{outermost.n_done / seconds:,.0f} per second")
+        texts.append(f"{outermost.n_done / seconds:,.0f} per second")
+    texts.append(outermost.detail)
+    for step in inner_steps:
+        texts += [_format_count(step), step.detail]
     if proportion:
         seconds_left = round(seconds * (1 - proportion) / proportion)
         texts.append(f"{_format_duration(seconds_left)} left")
-    return ", ".join(texts)
+    return ", ".join(filter(None, texts))
 
 
 def _format_duration(seconds: int) -> str:

@@ -70,49 +70,60 @@ def command(
     from nbtext.store.atomic import check_replaceable
 
     start = time.monotonic()
-    unlabelled_paths = supervision.unlabelled
-    has_corpus = documents.has_corpus or not unlabelled_paths
+    # Seed words and unlabelled documents are enough for a model: CORPUS may then be left out.
+    is_seeded_only = (
+        supervision.seeds is not None and bool(supervision.unlabelled) and not documents.has_corpus
+    )
     seeds = []
     if supervision.seeds is not None:
-        seeds = read_seeds(supervision.seeds, min_classes=1 if has_corpus else 2)
-    # Without a corpus, seed words and unlabelled documents are enough.
-    uses_labels = has_corpus or not seeds
-    if uses_labels:
-        documents = locate_documents(documents)
+        # In a corpus there may be further classes, which have no seed words.
+        min_classes = 2 if is_seeded_only else 1
+        seeds = read_seeds(supervision.seeds, min_classes)
+    if is_seeded_only:
+        # The unlabelled documents then decide how documents are read.
+        documents = replace(documents, paths=supervision.unlabelled)
     else:
-        documents = replace(documents, paths=unlabelled_paths)
+        documents = locate_documents(documents)
     check_replaceable(options.model_path)
     require_distinct_output(options.model_path, documents.paths)
+    chooses_weighting = _chooses_weighting(training, supervision)
     settings = training.settings
-    # With unlabelled documents, held-out documents choose the weighting unless an option does.
-    chooses_weighting = bool(unlabelled_paths) and not (
-        "weighting" in settings or "classifier" in settings
-    )
     if chooses_weighting:
+        # With log, counting keeps the sums of all weightings that may be chosen.
         settings = settings.with_raw_values(weighting="log")
-    model, _ = make_untrained_model(documents, settings, labelled=uses_labels)
+    model, _ = make_untrained_model(documents, settings, labelled=not is_seeded_only)
     if seeds:
         model.begin_with(seeds)
-    unlabelled = read_unlabelled(model, options.model_path, unlabelled_paths, documents)
-    if uses_labels:
+    unlabelled = read_unlabelled(model, options.model_path, supervision.unlabelled, documents)
+    if is_seeded_only:
+        model.learn(pool=unlabelled)
+        write_new_model(model, options.model_path, replacement)
+    else:
         source = CommandCorpus(documents, model.reading, labelled=True)
         counts, ledger = _count(model, source, cluster, once=options.once)
         model = _train(model, counts, unlabelled, chooses_weighting=chooses_weighting)
         require_seeded_classes(seeds, model.classes)
         write_new_model(model, options.model_path, replacement, ledger)
         source.report_notices()
-    else:
-        model.learn(None, unlabelled)
-        write_new_model(model, options.model_path, replacement)
     report_model(model, options.model_path, details=f", {time.monotonic() - start:.1f} s")
+
+
+def _chooses_weighting(training: TrainingOptions, supervision: SemiSupervisionOptions) -> bool:
+    """Return True if held-out documents choose the weighting, as with unlabelled documents.
+
+    An option for the weighting or the classifier takes precedence.
+    """
+    settings = training.settings
+    is_weighting_given = "weighting" in settings or "classifier" in settings
+    return bool(supervision.unlabelled) and not is_weighting_given
 
 
 def _count(
     model: TextClassifier, source: CommandCorpus, cluster: ClusterOptions, *, once: bool
 ) -> tuple[CorpusCounts, Ledger | None]:
-    """Return the counts of the documents. With ``once``, also return a ledger of them.
+    """Return the counts of the corpus, and the ledger of its documents.
 
-    With ``once``, equal documents are counted only once.
+    With ``once`` equal documents are counted only once. Without it the ledger is None.
     """
     if once:
         from nbtext.model.operations import count_batch, remove_duplicates
@@ -122,7 +133,8 @@ def _count(
         return remove_duplicates(batch)
     from nbtext.model.parallel_corpus import count_corpus
 
-    return count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler).counts, None
+    counted = count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler)
+    return counted.counts, None
 
 
 def _train(
@@ -132,9 +144,9 @@ def _train(
     *,
     chooses_weighting: bool,
 ) -> TextClassifier:
-    """Return the model trained on the counts and on unlabelled documents.
+    """Return the model trained on counts of labelled documents, and on unlabelled documents.
 
-    With ``chooses_weighting``, it has the weighting that is best on held-out documents.
+    With ``chooses_weighting`` held-out documents choose its weighting.
     """
     if unlabelled is not None and chooses_weighting:
         from nbtext.model.operations import train_with_best_weighting
