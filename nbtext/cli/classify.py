@@ -10,7 +10,11 @@ import click
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import DRIFT_LOG_START, OutputPath
-from nbtext.cli.prediction import ClassifyPredictionOptions, build_prediction_rules
+from nbtext.cli.prediction import (
+    ClassifyPredictionOptions,
+    build_prediction_rules,
+    score_with_prior,
+)
 from nbtext.cli.shared_options import JobOptions, QueryDocumentOptions
 from nbtext.errors import NbtextError, UsageError, format_quantity
 from nbtext.fast_dataclasses import dataclass
@@ -19,12 +23,13 @@ from nbtext.report.output_formats import format_json_line
 if TYPE_CHECKING:
     from nbtext.evaluation.drift_log import DriftRecorder
     from nbtext.model import TextClassifier
+    from nbtext.report.predictions import PredictionWriter
     from nbtext.scoring import AnswerCounts
     from nbtext.settings import Reading
 
 
 class _Classify(declarations.Command):
-    """A command that passes the message of a mail filter through if its options are wrong."""
+    """The command. With ``--mail-filter`` it copies the message even if other options are wrong."""
 
     def make_context(
         self,
@@ -102,6 +107,11 @@ class ClassifyOptions:
         metavar="COLUMNS",
     )
 
+    @property
+    def is_immediate(self) -> bool:
+        """Whether each document is answered as soon as it is read."""
+        return self.lines and not self.batch
+
 
 @declarations.command("classify", _Classify)
 def command(
@@ -134,15 +144,8 @@ def command(
       tail -f log.jsonl | nbtext classify --lines --format jsonl --id-column id
       nbtext classify --mail-filter < letter.txt
     """
-    from nbtext.cli.corpus import (
-        CommandCorpus,
-        choose_document_reading,
-        detect_reading,
-        locate_documents,
-    )
-    from nbtext.model.parallel_corpus import score_corpus
+    from nbtext.cli.corpus import CommandCorpus, locate_documents
     from nbtext.ragged import BLOCK_DOCUMENTS
-    from nbtext.report.predictions import PredictionWriter
     from nbtext.scoring import AnswerCounts, iter_answers
 
     if options.mail_filter:
@@ -156,37 +159,18 @@ def command(
             "tsv always has three columns", hint="use --limit with --output jsonl, csv or table"
         )
     model = shared_options.load_model(options.model_path)
-
-    # Which columns are read, and in which format predictions are printed.
-    reading = choose_document_reading(model, documents, lines=options.lines)
-    columns: tuple[str, ...] = ()
-    if options.keep is not None:
-        reading = detect_reading(reading, documents.paths, labelled=False)
-        columns = _list_kept_columns(options.keep, documents.paths[0], reading, options.output)
-    is_immediate = options.lines and not options.batch
-    output = options.output or _choose_output(options, columns, is_immediate=is_immediate)
-    # Progress is drawn unless predictions are printed on the terminal while documents are read.
-    has_progress = output == "table" or not sys.stdout.isatty()
-    escape_cell = shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe)
+    reading, columns = _choose_reading(options, documents, model)
+    writer = _make_writer(options, prediction, model, columns)
+    # Progress would mix with predictions that the terminal shows while documents are read.
+    has_progress = writer.output == "table" or not sys.stdout.isatty()
     source = CommandCorpus(
         documents, reading, labelled=False, columns=columns, progress=has_progress
     )
-
-    # Scores, and predictions from them. These are iterators: nothing is read yet.
     rule, set_rule = build_prediction_rules(prediction, model)
-    top_k = _count_printed_classes(options, model)
-    recorder = None
-    if options.drift is not None:
-        from nbtext.evaluation.drift_log import DriftRecorder
-
-        recorder = DriftRecorder(model, options.model_path)
-    blocks = score_corpus(
-        model.fitted, source, processes.jobs, 1 if is_immediate else BLOCK_DOCUMENTS
-    )
-    if prediction.prior_from:
-        from nbtext.cli.proportions import adjust_prior
-
-        blocks = adjust_prior(blocks, model, documents, prediction.prior_from, processes.jobs)
+    recorder = _make_drift_recorder(options, model)
+    block_size = 1 if options.is_immediate else BLOCK_DOCUMENTS
+    # Blocks and answers are iterators: documents are read when their predictions are written.
+    blocks = score_with_prior(model, source, documents, prediction, processes.jobs, block_size)
     if recorder is not None:
         blocks = recorder.observe(blocks)
     answers = iter_answers(
@@ -194,22 +178,11 @@ def command(
         model.fitted,
         rule,
         min_typicality=prediction.min_typicality,
-        top_k=top_k,
+        top_k=writer.top_k,
         sets=set_rule,
     )
-
     counts = AnswerCounts()
-    writer = PredictionWriter(
-        output,
-        top_k,
-        rule.costs is not None,
-        options.scores,
-        is_immediate,
-        escape_cell,
-        columns,
-        prediction.coverage,
-        model.fitted.posterior_type,
-    )
+    writer = writer._replace(show_costs=rule.costs is not None)
     writer.write(counts.observe(messages.report_failures(answers)))
     if recorder is not None and options.drift is not None:
         _append_drift(options.drift, recorder)
@@ -217,8 +190,56 @@ def command(
     return _report_counts(counts, options.exit_status_abstained)
 
 
+def _choose_reading(
+    options: ClassifyOptions, documents: QueryDocumentOptions, model: TextClassifier
+) -> tuple[Reading, tuple[str, ...]]:
+    """Return how to read the documents, and the columns of ``--keep``."""
+    from nbtext.cli.corpus import choose_document_reading, detect_reading
+
+    reading = choose_document_reading(model, documents, lines=options.lines)
+    if options.keep is None:
+        return reading, ()
+    reading = detect_reading(reading, documents.paths, labelled=False)
+    return reading, _list_kept_columns(options.keep, documents.paths[0], reading, options.output)
+
+
+def _make_writer(
+    options: ClassifyOptions,
+    prediction: ClassifyPredictionOptions,
+    model: TextClassifier,
+    columns: tuple[str, ...],
+) -> PredictionWriter:
+    """Return the writer of predictions, without expected costs."""
+    from nbtext.report.predictions import PredictionWriter
+
+    output = options.output or _choose_output(options, columns)
+    return PredictionWriter(
+        output,
+        _count_printed_classes(options, model),
+        show_scores=options.scores,
+        flush=options.is_immediate,
+        escape=shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe),
+        input_columns=columns,
+        coverage=prediction.coverage,
+        kind=model.fitted.posterior_type,
+    )
+
+
+def _make_drift_recorder(options: ClassifyOptions, model: TextClassifier) -> DriftRecorder | None:
+    """Return the recorder of ``--drift``, or None without that option."""
+    if options.drift is None:
+        return None
+    from nbtext.evaluation.drift_log import DriftRecorder
+
+    return DriftRecorder(model, options.model_path)
+
+
 def _report_counts(counts: AnswerCounts, exit_status_abstained: int | None) -> int | None:
-    """Report documents without known terms. Return the exit status, or None if it is 0."""
+    """Report documents without known terms, and return the exit status.
+
+    It is None if the messages decide it. ``exit_status_abstained`` is for a run without failures in
+    which a document got no answer.
+    """
     if counts.n_without_known_terms:
         messages.notify(
             "answered like an empty document, since the model knows none of its terms: "
@@ -230,7 +251,7 @@ def _report_counts(counts: AnswerCounts, exit_status_abstained: int | None) -> i
 
 
 def _append_drift(path: str, recorder: DriftRecorder) -> None:
-    """Append a line of drift to the log. Without documents, only check that it can be written."""
+    """Append the line of a run to the log. Without documents, only check that it can be written."""
     from nbtext.store.atomic import append_line
 
     record = recorder.to_record()
@@ -240,7 +261,7 @@ def _append_drift(path: str, recorder: DriftRecorder) -> None:
 def _list_kept_columns(
     keep: str, path: str, reading: Reading, output: str | None
 ) -> tuple[str, ...]:
-    """Return the columns of ``--keep``. For all keys of JSON lines, this is the whole record."""
+    """Return the columns of ``--keep``. For all keys of JSON lines, they are the whole record."""
     from nbtext.corpus.document import RECORD_COLUMN
     from nbtext.corpus.reading import read_column_names
 
@@ -251,15 +272,13 @@ def _list_kept_columns(
     return read_column_names(path, reading)
 
 
-def _choose_output(
-    options: ClassifyOptions, columns: tuple[str, ...], *, is_immediate: bool
-) -> str:
+def _choose_output(options: ClassifyOptions, columns: tuple[str, ...]) -> str:
     """Return the output format if ``--output`` does not name one."""
     from nbtext.corpus.document import RECORD_COLUMN
 
     if RECORD_COLUMN in columns:
         return "jsonl"
-    if sys.stdout.isatty() and not is_immediate:
+    if sys.stdout.isatty() and not options.is_immediate:
         return "table"
     if columns or options.limit:
         return "csv"
@@ -267,7 +286,7 @@ def _choose_output(
 
 
 def _count_printed_classes(options: ClassifyOptions, model: TextClassifier) -> int:
-    """Return how many classes are printed per document, in addition to the prediction."""
+    """Return how many classes are printed for each document, or 0 for the predicted one only."""
     n_classes = len(model.classes)
     if options.limit:
         return min(options.limit, n_classes)

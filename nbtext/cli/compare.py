@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.gates import report_gate_failures
@@ -10,6 +11,13 @@ from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.shared_options import DocumentOptions
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nbtext.evaluation.comparison import Disagreement
+    from nbtext.model import TextClassifier
+    from nbtext.settings import Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,36 +56,23 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
       nbtext train corpora/service-desk/train --ngrams 2 --model pairs.joblib
       nbtext compare nbtext.joblib pairs.joblib corpora/service-desk/test
     """
-    from nbtext.cli.corpus import (
-        CommandCorpus,
-        check_output_file,
-        choose_document_reading,
-        detect_reading,
-        locate_documents,
-    )
-    from nbtext.evaluation.comparison import (
-        compare_on_documents,
-        list_reading_differences,
-        require_same_kind,
-    )
+    from nbtext.cli.corpus import CommandCorpus, check_output_file, locate_documents
+    from nbtext.evaluation.comparison import compare_on_documents, require_same_kind
     from nbtext.metrics.intervals import Bootstrap
     from nbtext.metrics.results import to_json_values
     from nbtext.report.comparisons import print_comparison
-    from nbtext.report.output_formats import JSON_SIGNIFICANT_DIGITS, format_json_line, write_json
-    from nbtext.store.atomic import replace_file
+    from nbtext.report.output_formats import write_json
 
-    paths = (options.model_a, options.model_b)
+    model_paths = (options.model_a, options.model_b)
     if not documents.has_corpus:
-        raise UsageError("compare needs CORPUS or --files-from", hint=_suggest_diff_command(*paths))
-    model_a = shared_options.load_model(options.model_a)
-    model_b = shared_options.load_model(options.model_b)
+        raise UsageError(
+            "compare needs CORPUS or --files-from", hint=_suggest_diff_command(model_paths)
+        )
+    model_a, model_b = map(shared_options.load_model, model_paths)
     documents = locate_documents(documents)
     require_same_kind(model_a, model_b)
-    reading = choose_document_reading(model_a, documents)
-    reading = detect_reading(reading, documents.paths, labelled=True)
-    for warning in list_reading_differences(reading, model_b.reading, documents.reading.values):
-        messages.warn(warning)
-    check_output_file(options.changed, "--changed", (*paths, *documents.paths))
+    reading = _choose_reading(documents, model_a, model_b)
+    check_output_file(options.changed, "--changed", (*model_paths, *documents.paths))
     source = CommandCorpus(documents, reading, labelled=True)
     comparison = compare_on_documents(
         model_a,
@@ -87,25 +82,51 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
     )
     source.report_notices()
     if options.changed is not None:
-        lines = (
-            format_json_line(to_json_values(disagreement, JSON_SIGNIFICANT_DIGITS)).encode()
-            for disagreement in comparison.disagreements
-        )
-        replace_file(options.changed, lambda file: file.writelines(lines))
+        _write_disagreements(comparison.disagreements, options.changed)
     result = comparison.result(Bootstrap(seed=options.seed))
     messages.warn_unknown_labels("A", result.a.unknown_labels)
     messages.warn_unknown_labels("B", result.b.unknown_labels)
     if options.output == "table":
-        print_comparison(result, *paths)
+        print_comparison(result, *model_paths)
     else:
-        write_json({**to_json_values(result), "models": list(paths)})
+        write_json({**to_json_values(result), "models": list(model_paths)})
     failures = []
     if options.fail_unless_better and not result.b_is_better:
         failures.append("B is not right more often than A beyond chance")
     return report_gate_failures(failures)
 
 
-def _suggest_diff_command(*model_paths: str) -> str:
+def _choose_reading(
+    documents: DocumentOptions, model_a: TextClassifier, model_b: TextClassifier
+) -> Reading:
+    """Return how to read the documents for both models: like the training documents of model A.
+
+    Warn of settings with which the training documents of model B were read differently.
+    """
+    from nbtext.cli.corpus import choose_document_reading, detect_reading
+    from nbtext.evaluation.comparison import list_reading_differences
+
+    reading = choose_document_reading(model_a, documents)
+    reading = detect_reading(reading, documents.paths, labelled=True)
+    for warning in list_reading_differences(reading, model_b.reading, documents.reading.values):
+        messages.warn(warning)
+    return reading
+
+
+def _write_disagreements(disagreements: Iterable[Disagreement], path: str) -> None:
+    """Write documents for which the models predict different labels, as JSON lines."""
+    from nbtext.metrics.results import to_json_values
+    from nbtext.report.output_formats import JSON_SIGNIFICANT_DIGITS, format_json_line
+    from nbtext.store.atomic import replace_file
+
+    lines = (
+        format_json_line(to_json_values(disagreement, JSON_SIGNIFICANT_DIGITS)).encode()
+        for disagreement in disagreements
+    )
+    replace_file(path, lambda file: file.writelines(lines))
+
+
+def _suggest_diff_command(model_paths: Sequence[str]) -> str:
     """Return the command that shows the differences between the contents of two models."""
     contents = (
         f"<(nbtext inspect -m {shlex.quote(path)} --output json | python3 -m json.tool)"

@@ -13,8 +13,11 @@ from nbtext.errors import format_quantity, join_names
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.evaluation.cross_validation import FoldsResult
+    from collections.abc import Iterable
+
+    from nbtext.evaluation.cross_validation import FoldsResult, HeldOutEvaluation
     from nbtext.metrics.results import EvaluationResult
+    from nbtext.model.parallel_corpus import CountedCorpus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +61,12 @@ class FoldOptions:
 
     @property
     def column(self) -> str | None:
-        """The column that divides the corpus, or None."""
+        """The column that divides the corpus, or None if no column does."""
         return self.time_column or self.group_column
 
     @property
     def method(self) -> str:
-        """The method of division, for `nbtext.evaluation.cross_validation.validate_corpus`."""
+        """The method of `nbtext.evaluation.cross_validation.validate_corpus`."""
         if self.time_column:
             return "time"
         if self.group_column:
@@ -119,8 +122,6 @@ def command(
     )
     from nbtext.evaluation.cross_validation import validate_corpus
     from nbtext.report.evaluations import write_evaluation
-    from nbtext.report.predictions import format_prediction_lines
-    from nbtext.store.atomic import replace_file
 
     if division.leave_one_out and "top" in training.settings:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
@@ -128,42 +129,52 @@ def command(
     # Report most mistakes in gates before the corpus is read.
     parse_gates(limits, has_costs=has_costs)
     documents = locate_documents(documents)
-    column = division.column
-    method = division.method
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
-    columns = [] if column is None else [column]
+    columns = [] if division.column is None else [division.column]
     counted = read_and_count(documents, training.settings, processes.jobs, columns=columns)
-    table = counted.corpus.counts.table
+    counts = counted.corpus.counts
+    table = counts.table
     gates = parse_gates(limits, table.n_classes, has_costs=has_costs)
-    classes = list(counted.corpus.counts.labelled_statistics.classes)
+    classes = list(counts.labelled_statistics.classes)
     rule = build_decision_rule(decision, classes, table.posterior_type)
-    if method == "stratified" and division.folds <= table.n_documents:
+    if division.method == "stratified" and division.folds <= table.n_documents:
         warn_small_classes(table, division.folds)
     validation = validate_corpus(
         counted.corpus,
         counted.settings,
         rule,
-        method,
-        division.folds,
-        division.seed,
-        division.repeats,
-        processes.jobs,
+        division.method,
+        n_folds=division.folds,
+        seed=division.seed,
+        repeats=division.repeats,
+        jobs=processes.jobs,
     )
     result = validation.result()
     if output.predictions is not None:
-        predictions = chain.from_iterable(repeat.to_predictions() for repeat in validation.repeats)
-        lines = format_prediction_lines(predictions, counted.corpus.names, table.posterior_type)
-        replace_file(output.predictions, lambda file: file.writelines(lines))
+        _write_predictions(validation.repeats, counted.corpus, output.predictions)
     counted.source.report_notices()
     _report_unlearnable(result)
     folds: FoldsResult | dict[str, object]
     if validation.folds:
-        seed = None if method == "time" else division.seed
-        folds = validation.folds_result(method, column, seed)
+        seed = None if division.method == "time" else division.seed
+        folds = validation.folds_result(division.method, division.column, seed)
     else:
         folds = {"method": "leave-one-out", "n": result.n, "repeats": 1}
     write_evaluation(output.output, result, show_all=output.all, folds=folds)
     return report_gate_failures(gate.find_failure(result) for gate in gates)
+
+
+def _write_predictions(
+    repeats: Iterable[HeldOutEvaluation], corpus: CountedCorpus, path: str
+) -> None:
+    """Write the held-out predictions of each repeat as JSON lines."""
+    from nbtext.report.predictions import format_prediction_lines
+    from nbtext.store.atomic import replace_file
+
+    predictions = chain.from_iterable(repeat.to_predictions() for repeat in repeats)
+    kind = corpus.counts.table.posterior_type
+    lines = format_prediction_lines(predictions, corpus.names, kind)
+    replace_file(path, lambda file: file.writelines(lines))
 
 
 def _report_unlearnable(result: EvaluationResult) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.gates import GateOptions, parse_gates, report_gate_failures
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.cli.prediction import PredictionOptions, build_prediction_rules
+from nbtext.cli.prediction import PredictionOptions, build_prediction_rules, score_with_prior
 from nbtext.cli.shared_options import JobOptions, LabelledDocumentOptions
 from nbtext.errors import format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from nbtext.evaluation.leakage import LeakResult, SampledLeakResult
     from nbtext.guarantees.precision import RiskPoint
     from nbtext.metrics.results import EvaluationResult
+    from nbtext.model import TextClassifier
+    from nbtext.prediction.rule import DecisionRule, PredictionThreshold
+    from nbtext.scoring import ScoredBlock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,43 +96,25 @@ def command(
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
-    from nbtext.cli.corpus import (
-        check_output_file,
-        locate_documents,
-        make_leak_watch,
-        open_documents,
-    )
-    from nbtext.cli.proportions import adjust_prior
-    from nbtext.compatibility import ERROR_LISTING, list_label_requests, require_compatible_settings
+    from nbtext.cli.corpus import locate_documents, make_leak_watch, open_documents
     from nbtext.evaluation.evaluate import evaluate_scored_blocks
-    from nbtext.explain.mistakes import MistakeFinder
     from nbtext.guarantees.precision import compute_risk_curve
     from nbtext.guarantees.prediction_sets import SetTally, add_set_metrics
-    from nbtext.model.parallel_corpus import score_corpus
-    from nbtext.prediction.rule import compute_prediction_threshold
+    from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.evaluations import write_evaluation
-    from nbtext.report.predictions import open_mistake_writer
 
     model = shared_options.load_model(options.model_path)
     gates = parse_gates(limits, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = build_prediction_rules(prediction, model)
-    tally = None if set_rule is None else SetTally(set_rule, model.classes)
     documents = locate_documents(documents)
     group_columns = tuple(dict.fromkeys(options.by))
-    mistake_writer: Any = nullcontext()
-    if options.errors is not None:
-        require_compatible_settings(
-            model.settings, ERROR_LISTING, *list_label_requests(model.fitted.posterior_type)
-        )
-        inputs = [options.model_path, *documents.paths, *options.training, prediction.costs]
-        check_output_file(options.errors, "--errors", inputs)
-        mistake_writer = open_mistake_writer(options.errors, MistakeFinder(model.fitted), rule)
-    with mistake_writer as write_mistakes:
+    tally = None if set_rule is None else SetTally(set_rule, model.classes)
+    with _open_mistake_writer(options, documents, prediction, model, rule) as write_mistakes:
         leak_watch = make_leak_watch(model, documents, options.training)
         source = open_documents(model, documents, labelled=True, columns=group_columns)
-        blocks = score_corpus(model.fitted, source, processes.jobs)
-        if prediction.prior_from:
-            blocks = adjust_prior(blocks, model, documents, prediction.prior_from, processes.jobs)
+        blocks = score_with_prior(
+            model, source, documents, prediction, processes.jobs, BLOCK_DOCUMENTS
+        )
         if tally is not None:
             blocks = tally.observe(blocks)
         evaluation = evaluate_scored_blocks(
@@ -137,33 +125,66 @@ def command(
             on_block=write_mistakes,
         )
     set_result = None if tally is None else tally.result()
+    result = add_set_metrics(evaluation.result(), set_result)
     risk_curve: tuple[RiskPoint, ...] = ()
     if prediction.min_precision is not None:
         risk_curve = compute_risk_curve(evaluation.documents)
-    result = add_set_metrics(evaluation.result(), set_result)
     leaks = leak_watch.result(evaluation)
     source.report_notices()
     _report_warnings(result, leaks, keeps_scores=evaluation.keeps_scores)
-    threshold = None
-    if rule.costs is not None:
-        prior = model.fitted.classifier.prior
-        threshold = compute_prediction_threshold(rule.costs, prior, model.classes)
     write_evaluation(
         options.output,
         result,
         show_all=options.all,
         leaks=leaks,
-        threshold=threshold,
+        threshold=_compute_prediction_threshold(model, rule),
         sets=set_result,
         risk=risk_curve,
     )
     return report_gate_failures(gate.find_failure(result) for gate in gates)
 
 
+def _open_mistake_writer(
+    options: EvaluateOptions,
+    documents: LabelledDocumentOptions,
+    prediction: PredictionOptions,
+    model: TextClassifier,
+    rule: DecisionRule,
+) -> AbstractContextManager[Callable[[ScoredBlock], None] | None]:
+    """Return a context with the function that collects the mistakes of a block for ``--errors``.
+
+    Without that option the function is None. Raise `UsageError` for a multi-label model, and
+    `UsageError` or `PathError` if the file cannot be written.
+    """
+    if options.errors is None:
+        return nullcontext()
+    from nbtext.cli.corpus import check_output_file
+    from nbtext.compatibility import ERROR_LISTING, list_label_requests, require_compatible_settings
+    from nbtext.explain.mistakes import MistakeFinder
+    from nbtext.report.predictions import open_mistake_writer
+
+    label_requests = list_label_requests(model.fitted.posterior_type)
+    require_compatible_settings(model.settings, ERROR_LISTING, *label_requests)
+    inputs = [options.model_path, *documents.paths, *options.training, prediction.costs]
+    check_output_file(options.errors, "--errors", inputs)
+    return open_mistake_writer(options.errors, MistakeFinder(model.fitted), rule)
+
+
+def _compute_prediction_threshold(
+    model: TextClassifier, rule: DecisionRule
+) -> PredictionThreshold | None:
+    """Return the threshold of ``--costs`` between two classes, or None if no single one decides."""
+    if rule.costs is None:
+        return None
+    from nbtext.prediction.rule import compute_prediction_threshold
+
+    return compute_prediction_threshold(rule.costs, model.fitted.classifier.prior, model.classes)
+
+
 def _report_warnings(
     result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None, *, keeps_scores: bool
 ) -> None:
-    """Report unknown labels, metrics that are missing, and test documents of the training set."""
+    """Report unknown labels, missing metrics, and test documents that were training documents."""
     n_unknown = format_quantity(sum(result.unknown_documents.values()), "document")
     messages.warn_unknown_labels(
         "the model", result.unknown_labels, f": {n_unknown}, counted as mistakes"

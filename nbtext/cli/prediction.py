@@ -13,13 +13,16 @@ from nbtext.errors import format_quantity
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from nbtext.cli.corpus import CommandCorpus
+    from nbtext.cli.shared_options import DocumentOptions
     from nbtext.guarantees.precision import PrecisionThreshold
     from nbtext.guarantees.prediction_sets import SetRule
     from nbtext.model import TextClassifier
     from nbtext.prediction.posterior import Posterior
     from nbtext.prediction.rule import DecisionRule
+    from nbtext.scoring import ScoredBlock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,3 +227,26 @@ def find_precision_thresholds(
         precisions = expand_class_values(min_precision, model.classes, "--min-precision", None)
     held_out = compute_held_out_posteriors(model.fitted)
     return fit_precision_thresholds(held_out, model.classes, rule, precisions, by_class=by_class)
+
+
+def score_with_prior(
+    model: TextClassifier,
+    source: CommandCorpus,
+    documents: DocumentOptions,
+    prediction: PredictionOptions,
+    jobs: int,
+    block_size: int,
+) -> Iterator[ScoredBlock]:
+    """Return the scored documents of ``source``, in blocks that are read when they are needed.
+
+    With ``--prior-from``, the class proportions are estimated here, and replace the class prior.
+    ``documents`` are the options of the source.
+    """
+    from nbtext.model.parallel_corpus import score_corpus
+
+    blocks = score_corpus(model.fitted, source, jobs, block_size)
+    if not prediction.prior_from:
+        return blocks
+    from nbtext.cli.proportions import adjust_prior
+
+    return adjust_prior(blocks, model, documents, prediction.prior_from, jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import PAGE_START
@@ -12,6 +13,10 @@ from nbtext.cli.shared_options import DocumentOptions
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import MODEL_CARD_HINT
+
+if TYPE_CHECKING:
+    from nbtext.evaluation.learning_curves import LearningCurve
+    from nbtext.model import TextClassifier
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,41 +66,25 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
         )
     from nbtext.cli.corpus import (
         check_output_file,
-        choose_training_rows,
         locate_documents,
         make_leak_watch,
         open_documents,
     )
-    from nbtext.corpus.collection import Corpus
-    from nbtext.evaluation.learning_curves import compute_document_curve
     from nbtext.evaluation.report_data import gather_report_data
     from nbtext.report.models import build_provenance
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import build_report_page
 
     model_path = options.model_path
-    training_paths = options.training
     model = shared_options.load_model(model_path)
     documents = locate_documents(documents)
-    inputs = [model_path, *documents.paths, *training_paths, documents.files_from]
+    inputs = [model_path, *documents.paths, *options.training, documents.files_from]
     check_output_file(options.to, "--to", inputs)
-    if "-" in training_paths:
+    if "-" in options.training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
-    leak_watch = make_leak_watch(model, documents, training_paths)
+    leak_watch = make_leak_watch(model, documents, options.training)
     source = open_documents(model, documents, labelled=True)
-    curve = None
-    if training_paths:
-        try:
-            # The corpus is read a second time. Its problems were reported by the first reading.
-            training_corpus = Corpus(
-                training_paths,
-                model.reading,
-                labelled=True,
-                condition=choose_training_rows(training_paths, documents),
-            )
-            curve = compute_document_curve(model, training_corpus.iter_readable())
-        except UsageError as problem:
-            messages.warn(f"no learning curve: {problem.message}")
+    curve = _compute_learning_curve(model, documents, options.training)
     provenance = build_provenance(
         model,
         model_path,
@@ -114,3 +103,30 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
     write_html(options.to, build_report_page(data))
     messages.notify(f"wrote {options.to}; open it in a browser")
     messages.warn_unknown_labels("the model", data.evaluation.unknown_labels)
+
+
+def _compute_learning_curve(
+    model: TextClassifier, documents: DocumentOptions, training: tuple[str, ...]
+) -> LearningCurve | None:
+    """Return the learning curve on the corpus of ``--training``.
+
+    Return None without that option, or with a warning if the corpus does not allow a curve.
+    """
+    if not training:
+        return None
+    from nbtext.cli.corpus import choose_training_rows
+    from nbtext.corpus.collection import Corpus
+    from nbtext.evaluation.learning_curves import compute_document_curve
+
+    # The first reading, for the check of leaks, has reported the problems of the corpus.
+    corpus = Corpus(
+        training,
+        model.reading,
+        labelled=True,
+        condition=choose_training_rows(training, documents),
+    )
+    try:
+        return compute_document_curve(model, corpus.iter_readable())
+    except UsageError as problem:
+        messages.warn(f"no learning curve: {problem.message}")
+        return None

@@ -21,6 +21,7 @@ from nbtext.fast_dataclasses import dataclass
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.counts.statistics import SeedTerm
     from nbtext.model import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.store.ledger import Ledger
@@ -65,7 +66,6 @@ def command(
         make_untrained_model,
         require_distinct_output,
     )
-    from nbtext.cli.option_files import read_seeds
     from nbtext.counts.statistics import require_seeded_classes
     from nbtext.store.atomic import check_replaceable
 
@@ -74,11 +74,7 @@ def command(
     is_seeded_only = (
         supervision.seeds is not None and bool(supervision.unlabelled) and not documents.has_corpus
     )
-    seeds = []
-    if supervision.seeds is not None:
-        # In a corpus there may be further classes, which have no seed words.
-        min_classes = 2 if is_seeded_only else 1
-        seeds = read_seeds(supervision.seeds, min_classes)
+    seeds = _read_seeds(supervision.seeds, is_seeded_only=is_seeded_only)
     if is_seeded_only:
         # The unlabelled documents then decide how documents are read.
         documents = replace(documents, paths=supervision.unlabelled)
@@ -106,6 +102,17 @@ def command(
         write_new_model(model, options.model_path, replacement, ledger)
         source.report_notices()
     report_model(model, options.model_path, details=f", {time.monotonic() - start:.1f} s")
+
+
+def _read_seeds(path: str | None, *, is_seeded_only: bool) -> list[SeedTerm]:
+    """Return the seed words of ``--seeds``, or an empty list without that option."""
+    from nbtext.cli.option_files import read_seeds
+
+    if path is None:
+        return []
+    # A corpus can have further classes, without seed words.
+    min_classes = 2 if is_seeded_only else 1
+    return read_seeds(path, min_classes)
 
 
 def _chooses_weighting(training: TrainingOptions, supervision: SemiSupervisionOptions) -> bool:
