@@ -145,7 +145,6 @@ def command(
       nbtext classify --mail-filter < letter.txt
     """
     from nbtext.cli.corpus import CommandCorpus, locate_documents
-    from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.scoring import AnswerCounts, iter_answers
 
     if options.mail_filter:
@@ -168,8 +167,8 @@ def command(
     )
     rule, set_rule = build_prediction_rules(prediction, model)
     recorder = _make_drift_recorder(options, model)
-    block_size = 1 if options.is_immediate else BLOCK_DOCUMENTS
     # Blocks and answers are iterators: documents are read when their predictions are written.
+    block_size = 1 if options.is_immediate else None
     blocks = score_with_prior(model, source, documents, prediction, processes.jobs, block_size)
     if recorder is not None:
         blocks = recorder.observe(blocks)

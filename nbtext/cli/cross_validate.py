@@ -15,7 +15,11 @@ from nbtext.fast_dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.evaluation.cross_validation import FoldsResult, HeldOutEvaluation
+    from nbtext.evaluation.cross_validation import (
+        FoldsResult,
+        HeldOutEvaluation,
+        _CrossValidation,
+    )
     from nbtext.metrics.results import EvaluationResult
     from nbtext.model.parallel_corpus import CountedCorpus
 
@@ -132,10 +136,9 @@ def command(
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
     columns = [] if division.column is None else [division.column]
     counted = read_and_count(documents, training.settings, processes.jobs, columns=columns)
-    counts = counted.corpus.counts
-    table = counts.table
+    table = counted.corpus.counts.table
     gates = parse_gates(limits, table.n_classes, has_costs=has_costs)
-    classes = list(counts.labelled_statistics.classes)
+    classes = list(counted.corpus.counts.labelled_statistics.classes)
     rule = build_decision_rule(decision, classes, table.posterior_type)
     if division.method == "stratified" and division.folds <= table.n_documents:
         warn_small_classes(table, division.folds)
@@ -154,12 +157,7 @@ def command(
         _write_predictions(validation.repeats, counted.corpus, output.predictions)
     counted.source.report_notices()
     _report_unlearnable(result)
-    folds: FoldsResult | dict[str, object]
-    if validation.folds:
-        seed = None if division.method == "time" else division.seed
-        folds = validation.folds_result(division.method, division.column, seed)
-    else:
-        folds = {"method": "leave-one-out", "n": result.n, "repeats": 1}
+    folds = _describe_folds(validation, division, result.n)
     write_evaluation(output.output, result, show_all=output.all, folds=folds)
     return report_gate_failures(gate.find_failure(result) for gate in gates)
 
@@ -175,6 +173,17 @@ def _write_predictions(
     kind = corpus.counts.table.posterior_type
     lines = format_prediction_lines(predictions, corpus.names, kind)
     replace_file(path, lambda file: file.writelines(lines))
+
+
+def _describe_folds(
+    validation: _CrossValidation, division: FoldOptions, n_documents: int
+) -> FoldsResult | dict[str, object]:
+    """Return the division and the metrics of each fold, or only the division for leave-one-out."""
+    if not validation.folds:
+        return {"method": "leave-one-out", "n": n_documents, "repeats": 1}
+    # Folds by time are not drawn.
+    seed = None if division.method == "time" else division.seed
+    return validation.folds_result(division.method, division.column, seed)
 
 
 def _report_unlearnable(result: EvaluationResult) -> None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.parameters import ExplicitSettings, parameter_field, parameters_field
 from nbtext.errors import NbtextError
 from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import WHERE, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbtext.errors import Finding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,35 +52,14 @@ def command(options: DoctorOptions) -> None:
       nbtext doctor messages.csv --label-column topic --text-column body
     """
     try:
-        from nbtext.cli.config import find_folder_of_paths
-        from nbtext.inspection.corpora import inspect_corpus
-        from nbtext.inspection.health import FailedCheck, check_installation, get_installed_versions
         from nbtext.report.models import print_findings
         from nbtext.report.output_formats import write_result
 
         problem = None
         if options.corpus:
-            overview, findings = inspect_corpus(
-                options.corpus,
-                options.reading.complete_settings,
-                options.language or "english",
-                options.where,
-                find_folder_of_paths(),
-            )
-            record = {"corpus": overview, "checks": findings}
+            record, findings = _check_corpus(options)
         else:
-            is_explicit = (
-                bool(os.environ.get("NBTEXT_MODEL"))
-                or options.model_path != shared_options.DEFAULT_MODEL
-            )
-            findings = list(check_installation(options.model_path, path_is_explicit=is_explicit))
-            problems = [check.problem for check in findings if isinstance(check, FailedCheck)]
-            problem = problems[0] if problems else None
-            record = {
-                "exit_status": 0 if problem is None else problem.exit_status,
-                "versions": get_installed_versions(),
-                "checks": findings,
-            }
+            record, findings, problem = _check_installation(options.model_path)
         if options.output == "table":
             print_findings(findings)
         else:
@@ -87,3 +72,36 @@ def command(options: DoctorOptions) -> None:
     if problem is not None:
         sys.stdout.flush()  # the error message is printed after the findings
         raise problem
+
+
+def _check_corpus(options: DoctorOptions) -> tuple[dict[str, object], Sequence[Finding]]:
+    """Return the record for JSON, and the findings about the corpus."""
+    from nbtext.cli.config import find_folder_of_paths
+    from nbtext.inspection.corpora import inspect_corpus
+
+    overview, findings = inspect_corpus(
+        options.corpus,
+        options.reading.complete_settings,
+        options.language or "english",
+        options.where,
+        find_folder_of_paths(),
+    )
+    return {"corpus": overview, "checks": findings}, findings
+
+
+def _check_installation(
+    model_path: str,
+) -> tuple[dict[str, object], Sequence[Finding], NbtextError | None]:
+    """Return the record for JSON, the findings, and the first problem that commands would meet."""
+    from nbtext.inspection.health import FailedCheck, check_installation, get_installed_versions
+
+    is_default = not os.environ.get("NBTEXT_MODEL") and model_path == shared_options.DEFAULT_MODEL
+    findings = list(check_installation(model_path, path_is_explicit=not is_default))
+    problems = (check.problem for check in findings if isinstance(check, FailedCheck))
+    problem = next(problems, None)
+    record = {
+        "exit_status": 0 if problem is None else problem.exit_status,
+        "versions": get_installed_versions(),
+        "checks": findings,
+    }
+    return record, findings, problem

@@ -100,7 +100,6 @@ def command(
     from nbtext.evaluation.evaluate import evaluate_scored_blocks
     from nbtext.guarantees.precision import compute_risk_curve
     from nbtext.guarantees.prediction_sets import SetTally, add_set_metrics
-    from nbtext.ragged import BLOCK_DOCUMENTS
     from nbtext.report.evaluations import write_evaluation
 
     model = shared_options.load_model(options.model_path)
@@ -112,17 +111,12 @@ def command(
     with _open_mistake_writer(options, documents, prediction, model, rule) as write_mistakes:
         leak_watch = make_leak_watch(model, documents, options.training)
         source = open_documents(model, documents, labelled=True, columns=group_columns)
-        blocks = score_with_prior(
-            model, source, documents, prediction, processes.jobs, BLOCK_DOCUMENTS
-        )
+        blocks = score_with_prior(model, source, documents, prediction, processes.jobs)
         if tally is not None:
             blocks = tally.observe(blocks)
+        blocks = leak_watch.observe(blocks)
         evaluation = evaluate_scored_blocks(
-            leak_watch.observe(blocks),
-            model,
-            rule,
-            group_columns=group_columns,
-            on_block=write_mistakes,
+            blocks, model, rule, group_columns=group_columns, on_block=write_mistakes
         )
     set_result = None if tally is None else tally.result()
     result = add_set_metrics(evaluation.result(), set_result)

@@ -235,16 +235,17 @@ def score_with_prior(
     documents: DocumentOptions,
     prediction: PredictionOptions,
     jobs: int,
-    block_size: int,
+    block_size: int | None = None,
 ) -> Iterator[ScoredBlock]:
     """Return the scored documents of ``source``, in blocks that are read when they are needed.
 
     With ``--prior-from``, the class proportions are estimated here, and replace the class prior.
-    ``documents`` are the options of the source.
+    ``documents`` are the options of the source. Blocks have the usual size if none is given.
     """
     from nbtext.model.parallel_corpus import score_corpus
+    from nbtext.ragged import BLOCK_DOCUMENTS
 
-    blocks = score_corpus(model.fitted, source, jobs, block_size)
+    blocks = score_corpus(model.fitted, source, jobs, block_size or BLOCK_DOCUMENTS)
     if not prediction.prior_from:
         return blocks
     from nbtext.cli.proportions import adjust_prior

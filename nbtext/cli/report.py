@@ -75,26 +75,23 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
     from nbtext.report.page.markup import write_html
     from nbtext.report.page.sections import build_report_page
 
-    model_path = options.model_path
-    model = shared_options.load_model(model_path)
+    model = shared_options.load_model(options.model_path)
     documents = locate_documents(documents)
-    inputs = [model_path, *documents.paths, *options.training, documents.files_from]
+    inputs = [options.model_path, *documents.paths, *options.training, documents.files_from]
     check_output_file(options.to, "--to", inputs)
     if "-" in options.training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
     leak_watch = make_leak_watch(model, documents, options.training)
     source = open_documents(model, documents, labelled=True)
     curve = _compute_learning_curve(model, documents, options.training)
+    command_line = shlex.join(["nbtext", *sys.argv[1:]])
     provenance = build_provenance(
-        model,
-        model_path,
-        corpus_paths=documents.corpus,
-        command=shlex.join(["nbtext", *sys.argv[1:]]),
+        model, options.model_path, corpus_paths=documents.corpus, command=command_line
     )
     data = gather_report_data(
         model,
         source.iter_readable(),
-        title=options.title or f"Report on {model_path}",
+        title=options.title or f"Report on {options.model_path}",
         provenance=provenance,
         curve=curve,
         leaks=leak_watch,

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     import click
 
     from nbtext.corpus.document import Document
+    from nbtext.errors import UsageError
+    from nbtext.evaluation.candidates import Candidate
     from nbtext.evaluation.tuning import Search
     from nbtext.model import TextClassifier
+    from nbtext.model.parallel_corpus import CountedCorpus
 
 DEFAULT_SEARCH_SECONDS = 60.0
 """Time limit of a search without ``--try`` and ``--within``."""
@@ -77,6 +80,14 @@ class TuneOptions:
     seed: int = shared_options.seed_field("Seed of the division into folds.", group="answer")
     output: str = shared_options.output_field("table tsv csv json jsonl", "Rows are settings.")
 
+    @property
+    def is_staged(self) -> bool:
+        """Whether settings are tried on growing samples of the documents.
+
+        With ``--try`` alone, all settings are tried on all documents.
+        """
+        return self.within is not None or not self.tries
+
 
 @declarations.command("tune")
 def command(
@@ -100,15 +111,7 @@ def command(
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
     """
-    from nbtext.cli.corpus import (
-        locate_documents,
-        read_and_count,
-        require_distinct_output,
-        warn_small_classes,
-    )
-    from nbtext.cli.option_files import read_parameter_value
-    from nbtext.corpus.reading import resolve_reading
-    from nbtext.evaluation.candidates import make_candidates, select_trainable
+    from nbtext.cli.corpus import locate_documents, read_and_count, require_distinct_output
     from nbtext.evaluation.tuning import Clock, Search
     from nbtext.parallel.processes import count_cores
     from nbtext.report.comparisons import write_trials
@@ -116,33 +119,22 @@ def command(
 
     start = time.monotonic()
     model_path = options.model_path
-    max_seconds = inf if options.tries else DEFAULT_SEARCH_SECONDS
-    if options.within is not None:
-        max_seconds = cast("float", WITHIN.validate(options.within))
-    is_staged = options.within is not None or not options.tries
+    max_seconds = _choose_time_limit(options)
     documents = locate_documents(documents)
-    reading = resolve_reading(documents.reading.complete_settings, documents.paths, labelled=True)
-    candidates, rejected = select_trainable(
-        make_candidates(options.tries, training.settings.values, reading, read_parameter_value),
-        updatable=options.updatable,
-    )
+    candidates, rejected = _make_candidates(documents, options, training)
     check_replaceable(model_path)
     require_distinct_output(model_path, documents.paths)
     settings = training.settings.with_raw_values(**candidates[0].texts)
-    corpus, _, _, source = read_and_count(documents, settings, processes.jobs, note=_keep_document)
-    n_folds = options.folds or DEFAULT_FOLDS
-    if is_staged and options.folds is None:
-        n_folds = max(min(DEFAULT_STAGED_FOLDS, len(corpus.notes)), 2)
-    if not is_staged:
-        warn_small_classes(corpus.counts.table, n_folds)
+    counted = read_and_count(documents, settings, processes.jobs, note=_keep_document)
+    corpus = counted.corpus
     search = Search(
         candidates,
         corpus.notes,
         corpus.counts,
         TUNING_METRICS[options.goal],
-        n_folds,
-        options.seed,
-        is_staged=is_staged,
+        n_folds=_choose_n_folds(options, corpus),
+        seed=options.seed,
+        is_staged=options.is_staged,
         clock=Clock(max_seconds, start),
         jobs=processes.jobs or count_cores(),
     )
@@ -160,7 +152,45 @@ def command(
         options.output,
         {"for": options.goal, "model": model_path, **search.to_dict(train), "left_out": problems},
     )
-    source.report_notices()
+    counted.source.report_notices()
+
+
+def _choose_time_limit(options: TuneOptions) -> float:
+    """Return the limit of the search in seconds; raise `UsageError` for a wrong ``--within``."""
+    if options.within is not None:
+        return cast("float", WITHIN.validate(options.within))
+    return inf if options.tries else DEFAULT_SEARCH_SECONDS
+
+
+def _make_candidates(
+    documents: TrainingCorpusOptions, options: TuneOptions, training: TrainingOptions
+) -> tuple[list[Candidate], list[UsageError]]:
+    """Return the settings to try, and the errors of settings that cannot be trained."""
+    from nbtext.cli.option_files import read_parameter_value
+    from nbtext.corpus.reading import resolve_reading
+    from nbtext.evaluation.candidates import make_candidates, select_trainable
+
+    reading = resolve_reading(documents.reading.complete_settings, documents.paths, labelled=True)
+    return select_trainable(
+        make_candidates(options.tries, training.settings.values, reading, read_parameter_value),
+        updatable=options.updatable,
+    )
+
+
+def _choose_n_folds(options: TuneOptions, corpus: CountedCorpus) -> int:
+    """Return the number of folds.
+
+    Without stages, warn of classes that have fewer documents. With stages, a small corpus has fewer
+    folds, unless ``--folds`` sets their number.
+    """
+    from nbtext.cli.corpus import warn_small_classes
+
+    n_folds = options.folds or DEFAULT_FOLDS
+    if not options.is_staged:
+        warn_small_classes(corpus.counts.table, n_folds)
+    elif options.folds is None:
+        n_folds = max(min(DEFAULT_STAGED_FOLDS, len(corpus.notes)), 2)
+    return n_folds
 
 
 def _run_search(search: Search, options: TuneOptions, train: list[str]) -> TextClassifier:
