@@ -17,54 +17,92 @@ from itertools import chain, permutations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from nbtext import traits
 from nbtext.document_fields import NO_TEXT, Attributes
 from nbtext.errors import UsageError
 from nbtext.settings import AVERAGE, READING, TRAINING, Settings
+from nbtext.traits import (
+    ATTRIBUTES,
+    BACKGROUND,
+    CALIBRATED,
+    CONTRIBUTIONS,
+    COUNT_SUMS,
+    EQUAL_CLASS_WEIGHTS,
+    EVIDENCE,
+    FOLDS,
+    JOINED_COUNTS,
+    LABEL_FREE_TERMS,
+    LABELLED_COUNTS,
+    LABELLED_ONLY,
+    LABELS,
+    LEAVE_ONE_OUT,
+    LOCAL_COUNTING,
+    MESSAGES,
+    MIXTURE,
+    MULTI_LABEL,
+    ONE_MODE,
+    ONE_SOURCE,
+    ONE_TEXT,
+    OUTPUT_ROWS,
+    POOL,
+    POSTERIOR,
+    PRIOR,
+    RANDOM_FOLDS,
+    RECORDS,
+    SAMPLE,
+    SINGLE_PREDICTION,
+    SMOOTHED,
+    SYMMETRIC,
+    TERM_PSEUDO_COUNTS,
+    TEXT_ONLY,
+    THRESHOLDS,
+    TRAINING_PROPORTIONS,
+    TWO_PSEUDO_COUNTS,
+    WEIGHTS,
+)
 
 if TYPE_CHECKING:
     from nbtext.prediction.posterior import Posterior
     from nbtext.traits import Trait
 
 _MULTINOMIAL = (
-    traits.COUNT_SUMS,
-    traits.WEIGHTS,
-    traits.JOINED_COUNTS,
-    traits.LEAVE_ONE_OUT,
-    traits.PRIOR,
-    traits.BACKGROUND,
-    traits.TERM_PSEUDO_COUNTS,
-    traits.ATTRIBUTES,
+    COUNT_SUMS,
+    WEIGHTS,
+    JOINED_COUNTS,
+    LEAVE_ONE_OUT,
+    PRIOR,
+    BACKGROUND,
+    TERM_PSEUDO_COUNTS,
+    ATTRIBUTES,
 )
-_COMPLEMENT = (traits.COUNT_SUMS, traits.WEIGHTS, traits.BACKGROUND, traits.TERM_PSEUDO_COUNTS)
+_COMPLEMENT = (COUNT_SUMS, WEIGHTS, BACKGROUND, TERM_PSEUDO_COUNTS)
 _BERNOULLI = (
-    traits.COUNT_SUMS,
-    traits.WEIGHTS,
-    traits.PRIOR,
-    traits.TERM_PSEUDO_COUNTS,
-    traits.TWO_PSEUDO_COUNTS,
-    traits.ATTRIBUTES,
-    traits.MULTI_LABEL,
-    traits.EVIDENCE,
-    traits.MIXTURE,
+    COUNT_SUMS,
+    WEIGHTS,
+    PRIOR,
+    TERM_PSEUDO_COUNTS,
+    TWO_PSEUDO_COUNTS,
+    ATTRIBUTES,
+    MULTI_LABEL,
+    EVIDENCE,
+    MIXTURE,
 )
-_LOGISTIC = (traits.WEIGHTS, traits.PRIOR, traits.BACKGROUND, traits.ATTRIBUTES, traits.MULTI_LABEL)
+_LOGISTIC = (WEIGHTS, PRIOR, BACKGROUND, ATTRIBUTES, MULTI_LABEL)
 
 OFFERED_TRAITS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
     "multinomial": {
-        "counts": (*_MULTINOMIAL, traits.EVIDENCE, traits.MIXTURE, traits.MULTI_LABEL),
-        "binary": (*_MULTINOMIAL, traits.MULTI_LABEL),
-        "log": (*_MULTINOMIAL, traits.MULTI_LABEL),
-        "tfidf": (traits.PRIOR, traits.BACKGROUND, traits.TERM_PSEUDO_COUNTS, traits.ATTRIBUTES),
+        "counts": (*_MULTINOMIAL, EVIDENCE, MIXTURE, MULTI_LABEL),
+        "binary": (*_MULTINOMIAL, MULTI_LABEL),
+        "log": (*_MULTINOMIAL, MULTI_LABEL),
+        "tfidf": (PRIOR, BACKGROUND, TERM_PSEUDO_COUNTS, ATTRIBUTES),
     },
     "complement": {
         "counts": _COMPLEMENT,
         "binary": _COMPLEMENT,
         "log": _COMPLEMENT,
-        "tfidf": (traits.BACKGROUND, traits.TERM_PSEUDO_COUNTS),
+        "tfidf": (BACKGROUND, TERM_PSEUDO_COUNTS),
     },
     "bernoulli": {"counts": _BERNOULLI, "binary": _BERNOULLI},
-    "gaussian": {"counts": (traits.PRIOR, traits.BACKGROUND, traits.ATTRIBUTES, traits.EVIDENCE)},
+    "gaussian": {"counts": (PRIOR, BACKGROUND, ATTRIBUTES, EVIDENCE)},
     "logistic": {"counts": _LOGISTIC, "tfidf": _LOGISTIC},
     AVERAGE: {"counts": ()},
 }
@@ -76,19 +114,13 @@ An average also offers the traits in `_SHARED_BY_MEMBERS` that all its members o
 _CLASSIFIER_TRAITS = frozenset(
     chain.from_iterable(weightings["counts"] for weightings in OFFERED_TRAITS.values())
 )
-"""All traits that some classifier offers. A classifier lacks the others among them."""
+"""All traits that some classifier offers. A classifier lacks those that it does not offer."""
 
-_SHARED_BY_MEMBERS = frozenset(
-    {
-        traits.COUNT_SUMS,
-        traits.WEIGHTS,
-        traits.PRIOR,
-        traits.MIXTURE,
-        traits.ATTRIBUTES,
-    }
-)
+_SHARED_BY_MEMBERS = frozenset({COUNT_SUMS, WEIGHTS, PRIOR, MIXTURE, ATTRIBUTES})
+"""The traits that an average has if all its members have them."""
 
-_NEEDED_TRAITS = {"complement": {traits.SMOOTHED}, "logistic": {traits.SMOOTHED}}
+_NEEDED_TRAITS = {"complement": {SMOOTHED}, "logistic": {SMOOTHED}}
+"""The traits that a classifier needs, so that no other setting may lack them."""
 
 _NO_TRAITS: frozenset[Trait] = frozenset()
 _get_name = attrgetter("name")
@@ -115,175 +147,129 @@ class Request:
 
 SEED_WORDS = Request(
     "--seeds",
-    needs={traits.JOINED_COUNTS, traits.POSTERIOR, traits.LABEL_FREE_TERMS},
-    lacks={traits.MULTI_LABEL},
+    needs={JOINED_COUNTS, POSTERIOR, LABEL_FREE_TERMS},
+    lacks={MULTI_LABEL},
 )
 UNLABELLED_POOL = Request(
     "--unlabelled",
     needs={
-        traits.JOINED_COUNTS,
-        traits.SMOOTHED,
-        traits.LABEL_FREE_TERMS,
-        traits.LABELLED_COUNTS,
-        traits.SAMPLE,
-        traits.CALIBRATED,
-        traits.EQUAL_CLASS_WEIGHTS,
-        traits.TEXT_ONLY,
+        JOINED_COUNTS,
+        SMOOTHED,
+        LABEL_FREE_TERMS,
+        LABELLED_COUNTS,
+        SAMPLE,
+        CALIBRATED,
+        EQUAL_CLASS_WEIGHTS,
+        TEXT_ONLY,
     },
-    lacks={traits.MULTI_LABEL},
+    lacks={MULTI_LABEL},
 )
-DOCUMENT_WEIGHTS = Request("weights of documents", needs={traits.WEIGHTS, traits.TEXT_ONLY})
-EXACT_CHANGE = Request(
-    "an exact change of a model", needs={traits.COUNT_SUMS, traits.LABELLED_ONLY}
-)
-UNLABELLED_TRAINING = Request(
-    "what it learnt from unlabelled documents", lacks={traits.LABELLED_ONLY}
-)
+DOCUMENT_WEIGHTS = Request("weights of documents", needs={WEIGHTS, TEXT_ONLY})
+EXACT_CHANGE = Request("an exact change of a model", needs={COUNT_SUMS, LABELLED_ONLY})
+UNLABELLED_TRAINING = Request("what it learnt from unlabelled documents", lacks={LABELLED_ONLY})
 INFORMATION_CRITERIA = Request(
     "a comparison by evidence, AIC or BIC",
-    needs={traits.EVIDENCE},
-    lacks={traits.MULTI_LABEL},
+    needs={EVIDENCE},
+    lacks={MULTI_LABEL},
     remedy="use nbtext cross-validate or tune",
 )
-DASK_CLUSTER = Request("--scheduler", needs={traits.COUNT_SUMS}, lacks={traits.LOCAL_COUNTING})
-RELABELLING = Request("--relabel", needs={traits.LOCAL_COUNTING})
-MULTI_LABEL_DOCUMENTS = Request("documents of several labels", needs={traits.MULTI_LABEL})
+DASK_CLUSTER = Request("--scheduler", needs={COUNT_SUMS}, lacks={LOCAL_COUNTING})
+RELABELLING = Request("--relabel", needs={LOCAL_COUNTING})
+MULTI_LABEL_DOCUMENTS = Request("documents of several labels", needs={MULTI_LABEL})
 ERROR_LISTING = Request(
     "--errors",
-    lacks={traits.MULTI_LABEL},
+    lacks={MULTI_LABEL},
     remedy="leave it out; nbtext suspects lists labels that may be wrong",
 )
 PRIOR_FROM_DOCUMENTS = Request(
     "--prior-from",
-    lacks={traits.MULTI_LABEL},
+    lacks={MULTI_LABEL},
     remedy="leave it out; nbtext prevalence estimates the shares",
 )
 LABEL_MERGE = Request(
     "relabel to a label that is there",
-    lacks={traits.MULTI_LABEL},
+    lacks={MULTI_LABEL},
     remedy="relabel the documents, and train again",
 )
-LEAVE_ONE_OUT_EVALUATION = Request("leave-one-out", needs={traits.LEAVE_ONE_OUT})
-
-
-def _is_mixture(settings: Settings) -> bool:
-    return settings.is_mixture
-
-
-def _has_prior_shape(settings: Settings) -> bool:
-    return settings.prior_shape != "symmetric"
-
-
-def _has_class_prior(settings: Settings) -> bool:
-    return settings.class_prior not in ("empirical", "uniform")
-
-
-def _has_class_prior_by_class(settings: Settings) -> bool:
-    return not isinstance(settings.class_prior, str)
-
-
-def _weighs_classes(settings: Settings) -> bool:
-    return settings.class_weight is not None
-
-
-def _reads_weights(settings: Settings) -> bool:
-    return settings.reading.weight_column not in (None, NO_TEXT)
-
-
-def _reads_attributes(settings: Settings) -> bool:
-    return bool(Attributes.from_settings(settings.reading).names)
-
-
-def _selects_terms(settings: Settings) -> bool:
-    return settings.top is not None
-
-
-def _keeps_no_documents(settings: Settings) -> bool:
-    return settings.sample == 0
-
-
-def _is_not_calibrated(settings: Settings) -> bool:
-    return settings.calibration == "none"
-
-
-def _uses_maximum_likelihood(settings: Settings) -> bool:
-    return settings.estimate == "ml"
-
-
-def _is_not_smoothed(settings: Settings) -> bool:
-    return any(member.smoothing == 0 for member in settings.member_settings)
-
-
-def _is_smoothed_by_leave_one_out(settings: Settings) -> bool:
-    return settings.smoothing == "leave-one-out"
-
-
-def _has_two_pseudo_counts(settings: Settings) -> bool:
-    return isinstance(settings.smoothing, tuple)
-
-
-def _has_pseudo_counts_by_term(settings: Settings) -> bool:
-    return not isinstance(settings.smoothing, str | float | int | tuple)
+LEAVE_ONE_OUT_EVALUATION = Request("leave-one-out", needs={LEAVE_ONE_OUT})
 
 
 SETTINGS_REQUESTS: Sequence[tuple[Callable[[Settings], bool], Request]] = (
     (
-        _is_mixture,
+        lambda settings: settings.is_mixture,
         Request(
             "p(m | data) of --set members",
-            needs={traits.MIXTURE, traits.POSTERIOR, traits.SMOOTHED},
+            needs={MIXTURE, POSTERIOR, SMOOTHED},
         ),
     ),
     (
-        _has_prior_shape,
+        lambda settings: settings.prior_shape != "symmetric",
         Request(
             "--set prior-shape={prior_shape}",
-            needs={traits.BACKGROUND},
-            lacks={traits.SYMMETRIC},
+            needs={BACKGROUND},
+            lacks={SYMMETRIC},
         ),
     ),
-    (_has_class_prior, Request("--class-prior", needs={traits.PRIOR})),
-    (_has_class_prior_by_class, Request("--class-prior FILE", lacks={traits.MULTI_LABEL})),
     (
-        _weighs_classes,
+        lambda settings: settings.class_prior not in ("empirical", "uniform"),
+        Request("--class-prior", needs={PRIOR}),
+    ),
+    (
+        lambda settings: not isinstance(settings.class_prior, str),
+        Request("--class-prior FILE", lacks={MULTI_LABEL}),
+    ),
+    (
+        lambda settings: settings.class_weight is not None,
         Request(
             "--class-weight {class_weight}",
-            needs={traits.WEIGHTS, traits.TEXT_ONLY},
-            lacks={traits.EQUAL_CLASS_WEIGHTS, traits.MULTI_LABEL},
+            needs={WEIGHTS, TEXT_ONLY},
+            lacks={EQUAL_CLASS_WEIGHTS, MULTI_LABEL},
         ),
     ),
-    (_reads_weights, Request("--weight-column", needs={traits.WEIGHTS, traits.TEXT_ONLY})),
     (
-        _reads_attributes,
+        lambda settings: settings.reading.weight_column not in (None, NO_TEXT),
+        Request("--weight-column", needs={WEIGHTS, TEXT_ONLY}),
+    ),
+    (
+        lambda settings: bool(Attributes.from_settings(settings.reading).names),
         Request(
             "--categorical, --count or --numeric",
-            needs={traits.ATTRIBUTES},
-            lacks={traits.TEXT_ONLY, traits.MULTI_LABEL},
+            needs={ATTRIBUTES},
+            lacks={TEXT_ONLY, MULTI_LABEL},
         ),
     ),
-    (_selects_terms, Request("--top {top}", lacks={traits.LABEL_FREE_TERMS})),
-    (_keeps_no_documents, Request("--set sample=0", lacks={traits.SAMPLE})),
-    (_is_not_calibrated, Request("--calibration none", lacks={traits.CALIBRATED})),
+    (lambda settings: settings.top is not None, Request("--top {top}", lacks={LABEL_FREE_TERMS})),
+    (lambda settings: settings.sample == 0, Request("--set sample=0", lacks={SAMPLE})),
     (
-        _uses_maximum_likelihood,
+        lambda settings: settings.calibration == "none",
+        Request("--calibration none", lacks={CALIBRATED}),
+    ),
+    (
+        lambda settings: settings.estimate == "ml",
         Request(
             "--set estimate=ml",
-            lacks={traits.POSTERIOR, traits.SMOOTHED, traits.MULTI_LABEL},
+            lacks={POSTERIOR, SMOOTHED, MULTI_LABEL},
         ),
     ),
-    (_is_not_smoothed, Request("--smoothing 0", lacks={traits.SMOOTHED, traits.MULTI_LABEL})),
     (
-        _is_smoothed_by_leave_one_out,
+        lambda settings: any(member.smoothing == 0 for member in settings.member_settings),
+        Request("--smoothing 0", lacks={SMOOTHED, MULTI_LABEL}),
+    ),
+    (
+        lambda settings: settings.smoothing == "leave-one-out",
         Request(
             "--smoothing leave-one-out",
-            needs={traits.LEAVE_ONE_OUT, traits.SAMPLE},
-            lacks={traits.LABELLED_COUNTS, traits.MULTI_LABEL},
+            needs={LEAVE_ONE_OUT, SAMPLE},
+            lacks={LABELLED_COUNTS, MULTI_LABEL},
         ),
     ),
-    (_has_two_pseudo_counts, Request("--smoothing A,B", needs={traits.TWO_PSEUDO_COUNTS})),
     (
-        _has_pseudo_counts_by_term,
-        Request("--smoothing FILE", needs={traits.TERM_PSEUDO_COUNTS, traits.SYMMETRIC}),
+        lambda settings: isinstance(settings.smoothing, tuple),
+        Request("--smoothing A,B", needs={TWO_PSEUDO_COUNTS}),
+    ),
+    (
+        lambda settings: not isinstance(settings.smoothing, str | float | int | tuple),
+        Request("--smoothing FILE", needs={TERM_PSEUDO_COUNTS, SYMMETRIC}),
     ),
 )
 """The requests of training settings. A request applies if its condition is true.
@@ -292,39 +278,19 @@ In the name of a request, ``{setting}`` is replaced by the value of that setting
 """
 
 
-class OptionValue:
-    """An option with one of its values, such as ``--output csv``."""
-
-    def __init__(self, option: str, value: str) -> None:
-        self.option = option
-        self.value = value
-
-    def __str__(self) -> str:
-        """Return option and value with a blank between them.
-
-        >>> str(OptionValue("--output", "csv"))
-        '--output csv'
-        """
-        return f"{self.option} {self.value}"
-
-
-if TYPE_CHECKING:
-    Options = tuple[str | OptionValue, ...]
-    """Names of options, or options with one value. ``CORPUS`` counts as an option."""
-
-
 class OptionGroup:
     """Options of a command, with the traits that each of them needs and lacks.
 
-    If ``requires_any`` is not empty, one of these options must be given too.
+    If ``requires_any`` is not empty, one of these options must be given too. An option is a name,
+    or a name and a value, such as ``--output csv``. ``CORPUS`` counts as an option.
     """
 
     def __init__(
         self,
-        options: Options,
+        options: Sequence[str],
         needs: AbstractSet[Trait] = _NO_TRAITS,
         lacks: AbstractSet[Trait] = _NO_TRAITS,
-        requires_any: Options = (),
+        requires_any: Sequence[str] = (),
     ) -> None:
         self.options = options
         self.needs = needs
@@ -339,33 +305,29 @@ READING_OPTIONS = tuple(parameter.option for parameter in READING)
 ANALYSIS_OPTIONS = tuple(parameter.option for parameter in TRAINING if parameter.affects == "terms")
 
 SHARED_OPTION_GROUPS = (
-    OptionGroup(("--text", "--from-folder"), needs={traits.ONE_SOURCE}, lacks={traits.ONE_SOURCE}),
-    OptionGroup(("CORPUS", "--files-from"), lacks={traits.ONE_SOURCE}),
-    OptionGroup(("--file-column",), needs={traits.ONE_TEXT}),
-    OptionGroup(("--text-column", "--text"), lacks={traits.ONE_TEXT}),
+    OptionGroup(("--text", "--from-folder"), needs={ONE_SOURCE}, lacks={ONE_SOURCE}),
+    OptionGroup(("CORPUS", "--files-from"), lacks={ONE_SOURCE}),
+    OptionGroup(("--file-column",), needs={ONE_TEXT}),
+    OptionGroup(("--text-column", "--text"), lacks={ONE_TEXT}),
     OptionGroup(("--null",), requires_any=("--files-from",)),
-    OptionGroup(("--verbose",), needs={traits.MESSAGES}),
-    OptionGroup(("--quiet",), lacks={traits.MESSAGES}),
-    OptionGroup(("--scheduler",), lacks={traits.LOCAL_COUNTING}),
-    OptionGroup((OptionValue("--backend", "dask"),), requires_any=("--scheduler",)),
-    OptionGroup(("--once", "--jobs", "--relabel"), needs={traits.LOCAL_COUNTING}),
-    OptionGroup(("--label",), needs={traits.LABELS}),
-    OptionGroup(("--from-folder", "--relabel", "--label-column"), lacks={traits.LABELS}),
-    OptionGroup(("--unlabelled", "--drop-unlabelled"), needs={traits.POOL}, lacks={traits.POOL}),
+    OptionGroup(("--verbose",), needs={MESSAGES}),
+    OptionGroup(("--quiet",), lacks={MESSAGES}),
+    OptionGroup(("--scheduler",), lacks={LOCAL_COUNTING}),
+    OptionGroup(("--backend dask",), requires_any=("--scheduler",)),
+    OptionGroup(("--once", "--jobs", "--relabel"), needs={LOCAL_COUNTING}),
+    OptionGroup(("--label",), needs={LABELS}),
+    OptionGroup(("--from-folder", "--relabel", "--label-column"), lacks={LABELS}),
+    OptionGroup(("--unlabelled", "--drop-unlabelled"), needs={POOL}, lacks={POOL}),
     OptionGroup(
         ("--coverage",),
-        needs={traits.TRAINING_PROPORTIONS},
-        lacks={traits.SINGLE_PREDICTION, traits.THRESHOLDS},
+        needs={TRAINING_PROPORTIONS},
+        lacks={SINGLE_PREDICTION, THRESHOLDS},
     ),
-    OptionGroup(("--costs",), lacks={traits.THRESHOLDS}),
-    OptionGroup(("--decide",), needs={traits.THRESHOLDS}),
-    OptionGroup(
-        ("--costs", "--min-probability", "--limit", "--scores"), needs={traits.SINGLE_PREDICTION}
-    ),
-    OptionGroup(
-        ("--min-precision",), needs={traits.TRAINING_PROPORTIONS, traits.SINGLE_PREDICTION}
-    ),
-    OptionGroup(("--prior-from",), lacks={traits.TRAINING_PROPORTIONS}),
+    OptionGroup(("--costs",), lacks={THRESHOLDS}),
+    OptionGroup(("--decide",), needs={THRESHOLDS}),
+    OptionGroup(("--costs", "--min-probability", "--limit", "--scores"), needs={SINGLE_PREDICTION}),
+    OptionGroup(("--min-precision",), needs={TRAINING_PROPORTIONS, SINGLE_PREDICTION}),
+    OptionGroup(("--prior-from",), lacks={TRAINING_PROPORTIONS}),
     OptionGroup(("--fail-under-interval",), requires_any=("--fail-under", "--fail-over")),
 )
 """The option groups of all commands that have these options."""
@@ -375,10 +337,10 @@ _BY_CLASS_GROUP = OptionGroup(("--by-class",), requires_any=("--coverage", "--mi
 COMMAND_OPTION_GROUPS = {
     "classify": (
         OptionGroup(("--batch",), requires_any=("--lines",)),
-        OptionGroup(("--lines",), needs={traits.ONE_SOURCE}, lacks={traits.ONE_SOURCE}),
-        OptionGroup(("--scores",), requires_any=(OptionValue("--output", "jsonl"),)),
+        OptionGroup(("--lines",), needs={ONE_SOURCE}, lacks={ONE_SOURCE}),
+        OptionGroup(("--scores",), requires_any=("--output jsonl",)),
         _BY_CLASS_GROUP,
-        OptionGroup(("--mail-filter",), lacks={traits.RECORDS, traits.ONE_SOURCE}),
+        OptionGroup(("--mail-filter",), lacks={RECORDS, ONE_SOURCE}),
         OptionGroup(
             (
                 "--text",
@@ -396,24 +358,24 @@ COMMAND_OPTION_GROUPS = {
                 "--coverage",
                 "--prior-from",
             ),
-            needs={traits.RECORDS},
+            needs={RECORDS},
         ),
     ),
     "cross-validate": (
-        OptionGroup(("--leave-one-out",), lacks={traits.FOLDS}),
+        OptionGroup(("--leave-one-out",), lacks={FOLDS}),
         OptionGroup(
             ("--folds", "--repeats", "--seed", "--group-column", "--time-column"),
-            needs={traits.FOLDS},
+            needs={FOLDS},
         ),
-        OptionGroup(("--time-column",), lacks={traits.RANDOM_FOLDS}),
-        OptionGroup(("--repeats", "--seed", "--group-column"), needs={traits.RANDOM_FOLDS}),
+        OptionGroup(("--time-column",), lacks={RANDOM_FOLDS}),
+        OptionGroup(("--repeats", "--seed", "--group-column"), needs={RANDOM_FOLDS}),
     ),
     "evaluate": (_BY_CLASS_GROUP,),
     "explain": (
-        OptionGroup(("--why-not",), lacks={traits.CONTRIBUTIONS}),
-        OptionGroup(("--against", "--to"), needs={traits.CONTRIBUTIONS}),
-        OptionGroup(("--to",), lacks={traits.OUTPUT_ROWS}),
-        OptionGroup(("--output",), needs={traits.OUTPUT_ROWS}),
+        OptionGroup(("--why-not",), lacks={CONTRIBUTIONS}),
+        OptionGroup(("--against", "--to"), needs={CONTRIBUTIONS}),
+        OptionGroup(("--to",), lacks={OUTPUT_ROWS}),
+        OptionGroup(("--output",), needs={OUTPUT_ROWS}),
     ),
     "inspect": (
         OptionGroup(("--by-class",), requires_any=("--thresholds",)),
@@ -422,20 +384,18 @@ COMMAND_OPTION_GROUPS = {
     "label": (
         OptionGroup(
             ("--suggest", "--take", "--review"),
-            needs={traits.ONE_MODE},
-            lacks={traits.ONE_MODE},
+            needs={ONE_MODE},
+            lacks={ONE_MODE},
         ),
     ),
     "suspects": (
         OptionGroup(("--null",), requires_any=("--files-from", "--paths")),
-        OptionGroup(("--paths", "--print0"), lacks={traits.OUTPUT_ROWS}),
-        OptionGroup(("--output",), needs={traits.OUTPUT_ROWS}),
+        OptionGroup(("--paths", "--print0"), lacks={OUTPUT_ROWS}),
+        OptionGroup(("--output",), needs={OUTPUT_ROWS}),
     ),
-    "tokens": (
-        OptionGroup(ANALYSIS_OPTIONS, requires_any=(OptionValue("--model", "none"), "--no-model")),
-    ),
+    "tokens": (OptionGroup(ANALYSIS_OPTIONS, requires_any=("--model none", "--no-model")),),
 }
-"""Further option groups of single commands."""
+"""Option groups of single commands, in addition to the shared ones."""
 
 
 def needs_documents(settings: Settings) -> bool:
@@ -444,7 +404,7 @@ def needs_documents(settings: Settings) -> bool:
     Raise `UsageError` for settings that exclude each other.
     """
     require_compatible_settings(settings)
-    return traits.COUNT_SUMS not in _get_offered_traits(settings)
+    return COUNT_SUMS not in _get_offered_traits(settings)
 
 
 def list_label_requests(kind: type[Posterior]) -> tuple[Request, ...]:
@@ -467,6 +427,7 @@ def require_compatible_options(command: str, values: Mapping[str, str]) -> None:
 
 def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
     """Yield a sentence for each rule about the options of a command that have these names."""
+    # Options by trait. Each dict has the traits of all groups, in order.
     needing: dict[Trait, list[str]] = {}
     lacking: dict[Trait, list[str]] = {}
     for group in _list_option_groups(command):
@@ -492,9 +453,9 @@ def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
             )
 
 
-def _select_display_names(options: Iterable[str | OptionValue], names: Container[str]) -> list[str]:
+def _select_display_names(options: Iterable[str], names: Container[str]) -> list[str]:
     """Return the display names of the options whose name is among ``names``."""
-    return [_get_display_name(option) for option in options if _get_option_name(option) in names]
+    return [_get_display_name(option) for option in options if option.partition(" ")[0] in names]
 
 
 def _join_distinct(options: Iterable[str]) -> str:
@@ -520,7 +481,7 @@ def _get_offered_traits(settings: Settings) -> frozenset[Trait]:
     members = settings.member_settings
     offered |= _SHARED_BY_MEMBERS.intersection(*map(_get_offered_traits, members))
     if len({(member.classifier, member.weighting) for member in members}) > 1:
-        offered -= {traits.MIXTURE}
+        offered -= {MIXTURE}
     return offered
 
 
@@ -561,13 +522,11 @@ def _list_option_groups(command: str) -> Iterator[OptionGroup]:
     If the command's own groups require other options for an option, the shared groups do not apply.
     """
     own_groups = COMMAND_OPTION_GROUPS.get(command, ())
-    own_options = {
-        str(option) for group in own_groups if group.requires_any for option in group.options
-    }
+    own_options = {option for group in own_groups if group.requires_any for option in group.options}
     for group in SHARED_OPTION_GROUPS:
         options = group.options
         if group.requires_any:
-            options = tuple(option for option in options if str(option) not in own_options)
+            options = [option for option in options if option not in own_options]
         if options:
             yield OptionGroup(options, group.needs, group.lacks, group.requires_any)
     yield from own_groups
@@ -591,24 +550,21 @@ def _list_option_requests(command: str, values: Mapping[str, str]) -> Iterator[R
             yield Request(name, group.needs, group.lacks)
 
 
-def _get_display_name(option: str | OptionValue) -> str:
-    if isinstance(option, OptionValue):
-        return str(option)
+def _get_display_name(option: str) -> str:
     return _DISPLAY_NAMES.get(option, option)
 
 
-def _get_option_name(option: str | OptionValue) -> str:
-    return option.option if isinstance(option, OptionValue) else option
-
-
-def _is_given(option: str | OptionValue, values: Mapping[str, str]) -> bool:
-    if isinstance(option, OptionValue):
-        return values.get(option.option) == option.value
-    return option in values
+def _is_given(option: str, values: Mapping[str, str]) -> bool:
+    """Return True if an option is given. If a value follows its name, it must be that value."""
+    name, _, value = option.partition(" ")
+    return name in values and value in ("", values[name])
 
 
 def _require_no_conflict(requests: Sequence[Request]) -> None:
-    """Raise `UsageError` if two requests exclude each other. The message names the needy first."""
+    """Raise `UsageError` if two requests exclude each other.
+
+    The message first names the request that needs the trait, then the request that lacks it.
+    """
     for needing, lacking in permutations(requests, 2):
         conflicts = needing.needs & lacking.lacks
         if conflicts:

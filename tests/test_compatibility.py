@@ -25,7 +25,6 @@ from nbtext.compatibility import (
     SETTINGS_REQUESTS,
     SHARED_OPTION_GROUPS,
     OptionGroup,
-    OptionValue,
     Request,
     _get_offered_traits,
     _list_option_requests,
@@ -63,10 +62,7 @@ def option_names(command: str) -> set[str]:
 
 def named_by(row: OptionGroup) -> set[str]:
     """The options that a row names."""
-    return {
-        option.option if isinstance(option, OptionValue) else option
-        for option in (*row.options, *row.requires_any)
-    }
+    return {option.partition(" ")[0] for option in (*row.options, *row.requires_any)}
 
 
 def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> None:
