@@ -17,7 +17,6 @@ from nbtext.cli.prediction import (
 )
 from nbtext.cli.shared_options import JobOptions, QueryDocumentOptions
 from nbtext.errors import NbtextError, UsageError, format_quantity
-from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import format_json_line
 
 if TYPE_CHECKING:
@@ -49,11 +48,10 @@ class _Classify(declarations.Command):
             raise
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassifyOptions:
+@declarations.option_record
+class ClassifyOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     output: str | None = shared_options.rows_field(
         "tsv has document, class and probability, csv also the reason if there is no class.",
         default=None,

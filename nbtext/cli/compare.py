@@ -10,7 +10,6 @@ from nbtext.cli.gates import report_gate_failures
 from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.shared_options import DocumentOptions
 from nbtext.errors import UsageError
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class CompareOptions:
     """Options that only this command has."""
 

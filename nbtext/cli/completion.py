@@ -15,7 +15,6 @@ from click.shell_completion import (
 )
 
 from nbtext.cli import declarations
-from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import escape_controls
 
 
@@ -105,7 +104,7 @@ class _Fish(_PrintableComplete, FishComplete):
 SHELLS = {shell.name: add_completion_class(shell) for shell in (_Bash, _Zsh, _Fish)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class CompletionOptions:
     """The argument of this command."""
 

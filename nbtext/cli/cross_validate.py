@@ -10,7 +10,6 @@ from nbtext.cli.gates import GateOptions, parse_gates, report_gate_failures
 from nbtext.cli.prediction import DecisionOptions, build_decision_rule
 from nbtext.cli.shared_options import JobOptions, TrainingDocumentOptions, TrainingOptions
 from nbtext.errors import format_quantity, join_names
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from nbtext.model.parallel_corpus import CountedCorpus
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class FoldOptions:
     """Options for the division of the corpus into folds."""
 
@@ -78,7 +77,7 @@ class FoldOptions:
         return "leave-one-out" if self.leave_one_out else "stratified"
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class OutputOptions:
     """Options for the output."""
 

@@ -17,7 +17,7 @@ from dataclasses import MISSING, field, fields
 from inspect import cleandoc, get_annotations
 from itertools import islice
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import click
 from click.core import ParameterSource, augment_usage_errors
@@ -25,6 +25,7 @@ from click.core import ParameterSource, augment_usage_errors
 from nbtext.cli import messages
 from nbtext.cli.messages import emit, is_json_log, standard_error_is_terminal
 from nbtext.errors import UsageError, did_you_mean
+from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import has_colours, set_colours
 
 HELP_ALL_KEY = "nbtext.help-all"
@@ -443,6 +444,16 @@ _EVERY_COMMAND_OPTIONS = [
     ),
 ]
 """Options that all commands have."""
+
+
+R = TypeVar("R")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def option_record(cls: type[R]) -> type[R]:
+    """Make a frozen dataclass of a class whose fields are options or arguments of a command."""
+    record_class: type[R] = dataclass(frozen=True, kw_only=True)(cls)
+    return record_class
 
 
 class Declaration(NamedTuple):

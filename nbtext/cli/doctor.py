@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.parameters import ExplicitSettings, parameter_field, parameters_field
 from nbtext.errors import NbtextError
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import WHERE, Reading
 
 if TYPE_CHECKING:
@@ -18,12 +17,11 @@ if TYPE_CHECKING:
     from nbtext.errors import Finding
 
 
-@dataclass(frozen=True, kw_only=True)
-class DoctorOptions:
+@declarations.option_record
+class DoctorOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     corpus: tuple[str, ...] = shared_options.corpus_field()
-    model_path: str = shared_options.model_field()
     output: str = shared_options.output_field("table tsv csv json jsonl")
     reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
     language: str | None = parameter_field(shared_options.LANGUAGE_PARAMETER, is_late=True)

@@ -9,7 +9,6 @@ from nbtext.cli.gates import parse_distance_gate, report_gate_failures
 from nbtext.cli.messages import MAX_LISTED, emit, emit_error
 from nbtext.cli.parameters import INPUT_PATH
 from nbtext.errors import UsageError
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.drift_log import DriftRun
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class DriftOptions:
     """Options that only this command has."""
 

@@ -11,7 +11,6 @@ from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.prediction import PredictionOptions, build_prediction_rules, score_with_prior
 from nbtext.cli.shared_options import JobOptions, LabelledDocumentOptions
 from nbtext.errors import format_quantity
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from nbtext.scoring import ScoredBlock
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluateOptions:
+@declarations.option_record
+class EvaluateOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     output: str = shared_options.output_field(
         "table tsv csv json jsonl", "json has all figures; rows are classes."
     )

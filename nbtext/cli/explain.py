@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import PAGE_START
 from nbtext.cli.shared_options import QueryDocumentOptions
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -15,11 +14,10 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExplainOptions:
+@declarations.option_record
+class ExplainOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     against: str | None = declarations.common_option(
         "--against",
         "Compare the answer with this class.",

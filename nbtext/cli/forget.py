@@ -12,14 +12,12 @@ from nbtext.cli.writing import (
     report_model,
 )
 from nbtext.errors import NoDocumentsError, format_quantity
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForgetOptions:
+@declarations.option_record
+class ForgetOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     once: bool = declarations.common_option(
         "--once",
         "Skip documents that the ledger does not have. So the same job can run again.",

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbtext.cli import declarations
 from nbtext.cli.messages import emit
 from nbtext.errors import UsageError, did_you_mean, format_quantity
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +23,7 @@ GATE_NOT_MET_STATUS = 6
 """Exit status if a gate is not met."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class GateOptions:
     """Limits for the metrics of an evaluation, for `parse_gates`. The help calls them figures."""
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import MAX_DRAWN_WORDS
 
 
-@dataclass(frozen=True, kw_only=True)
-class GenerateOptions:
+@declarations.option_record
+class GenerateOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     label: str | None = declarations.common_option(
         "--class",
         "Draw documents of this class. By default a class is drawn for each document from the "

@@ -11,7 +11,6 @@ import click
 from nbtext.cli import declarations
 from nbtext.cli.config import describe_defaults, find_program
 from nbtext.errors import UsageError
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.settings import Parameter
@@ -36,7 +35,7 @@ def _suggest_topics(context: click.Context, _: click.Parameter, incomplete: str)
     return [name for name in names if name.startswith(incomplete)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class HelpOptions:
     """The argument of this command."""
 

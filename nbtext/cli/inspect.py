@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.parameters import INPUT_PATH, ExplicitSettings, parameters_field
 from nbtext.cli.shared_options import DocumentOptions
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading
 
 if TYPE_CHECKING:
@@ -16,11 +15,10 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
 
 
-@dataclass(frozen=True, kw_only=True)
-class InspectOptions:
+@declarations.option_record
+class InspectOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     limit: int = shared_options.limit_field(
         "Show N terms of each class.", 8, minimum=0, old_names="--top"
     )

@@ -10,7 +10,6 @@ from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.parameters import INPUT_PATH, ExplicitSettings, parameters_field
 from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, DocumentOptions
 from nbtext.errors import UsageError, format_quantity
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Reading, Settings
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ DEFAULT_FILE = "labels.jsonl"
 DEFAULT_PATCH = "review.tsv"
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class LabelOptions:
     """Options that only this command has."""
 

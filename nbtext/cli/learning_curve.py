@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class LearningCurveOptions:
     """Options that only this command has."""
 

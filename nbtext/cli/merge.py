@@ -9,10 +9,9 @@ from nbtext.cli.config import MODEL_START
 from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.writing import ReplacementOptions, report_model
 from nbtext.errors import UsageError, format_quantity
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class MergeOptions:
     """Options that only this command has."""
 

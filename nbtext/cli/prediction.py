@@ -10,7 +10,6 @@ from nbtext.cli import declarations, messages
 from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.shared_options import NumberInRange, NumberPerClass, per_class_field
 from nbtext.errors import format_quantity
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from nbtext.scoring import ScoredBlock
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class DecisionOptions:
     """Options of `build_decision_rule`: which class is predicted."""
 
@@ -47,7 +46,7 @@ class DecisionOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class PredictionOptions(DecisionOptions):
     """Options of `build_prediction_rules`, and of `nbtext.cli.proportions.adjust_prior`."""
 
@@ -90,7 +89,7 @@ class PredictionOptions(DecisionOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class ClassifyPredictionOptions(PredictionOptions):
     """Options for the predictions of `nbtext classify`."""
 

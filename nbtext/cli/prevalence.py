@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.shared_options import DocumentOptions, JobOptions
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrevalenceOptions:
+@declarations.option_record
+class PrevalenceOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     output: str = shared_options.output_field(
         "table tsv csv json jsonl", "Rows are classes, or with --by the values of the column."
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.writing import ReplacementOptions, report_model
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromoteOptions:
+@declarations.option_record
+class PromoteOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     new: str = declarations.argument(type=INPUT_PATH)
-    model_path: str = shared_options.model_field()
 
 
 @declarations.command("promote")

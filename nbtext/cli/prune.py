@@ -5,14 +5,12 @@ from __future__ import annotations
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.writing import ReplacementOptions, report_model
 from nbtext.errors import UsageError, format_quantity
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
-class PruneOptions:
+@declarations.option_record
+class PruneOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     min_df: int | None = declarations.common_option(
         "--min-df",
         "Remove terms that occur in fewer than N documents.",

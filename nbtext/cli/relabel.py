@@ -6,16 +6,14 @@ from functools import partial
 
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.writing import ReplacementOptions, report_model
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
-class RelabelOptions:
+@declarations.option_record
+class RelabelOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     old: str = declarations.argument(shell_complete=shared_options.suggest_classes)
     new: str = declarations.argument()
-    model_path: str = shared_options.model_field()
 
 
 @declarations.command("relabel")

@@ -11,7 +11,6 @@ from nbtext.cli.config import PAGE_START
 from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.shared_options import DocumentOptions
 from nbtext.errors import UsageError
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import MODEL_CARD_HINT
 
 if TYPE_CHECKING:
@@ -19,11 +18,10 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReportOptions:
+@declarations.option_record
+class ReportOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     to: str = shared_options.to_field(
         "Write the page to FILE.", PAGE_START, old_names="-o --output", default="report.html"
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 from operator import itemgetter
 
 from nbtext.cli import declarations, shared_options
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import CRITERIA
 
 
-@dataclass(frozen=True, kw_only=True)
-class SelectFeaturesOptions:
+@declarations.option_record
+class SelectFeaturesOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     limit: int = shared_options.limit_field("Print N terms.", 100, old_names="--top")
     by: str = declarations.common_option(
         "--by",

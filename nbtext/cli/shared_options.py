@@ -25,7 +25,6 @@ from nbtext.cli.parameters import (
     parameters_field,
 )
 from nbtext.errors import NbtextError, UsageError
-from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import escape_formula
 from nbtext.settings import (
     ALLOW_UNREADABLE,
@@ -168,19 +167,6 @@ SCORED_DOCUMENTS_PATH = OutputPath(SCORED_DOCUMENTS_START)
 """The type of an option that writes labelled documents with their predictions."""
 
 
-def model_field() -> Any:
-    """Declare the field of ``--model``."""
-    return declarations.common_option(
-        "-m --model",
-        "The model file.",
-        group="model",
-        metavar="PATH",
-        default=default_model,
-        shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
-        type=OutputPath(MODEL_START),
-    )
-
-
 def output_field(forms: str, help_suffix: str = "", **attributes: Any) -> Any:
     """Declare the field of ``--output``.
 
@@ -302,7 +288,22 @@ LANGUAGE_PARAMETER = next(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
+class ModelOptions:
+    """The model of a command. Its own options are in a subclass."""
+
+    model_path: str = declarations.common_option(
+        "-m --model",
+        "The model file.",
+        group="model",
+        metavar="PATH",
+        default=default_model,
+        shown_default=f"$NBTEXT_MODEL, else {DEFAULT_MODEL}",
+        type=OutputPath(MODEL_START),
+    )
+
+
+@declarations.option_record
 class DocumentOptions:
     """Which documents a command reads, and how. A command uses this class or a subclass."""
 
@@ -328,7 +329,7 @@ class DocumentOptions:
         return bool(self.corpus or self.files_from is not None or self.folders)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class RelabelledDocumentOptions(DocumentOptions):
     """Labelled documents, whose labels a file may correct."""
 
@@ -341,7 +342,7 @@ class RelabelledDocumentOptions(DocumentOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class LabelledDocumentOptions(RelabelledDocumentOptions):
     """Labelled documents, also from folders of mail that have one label each."""
 
@@ -356,21 +357,21 @@ class LabelledDocumentOptions(RelabelledDocumentOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class TrainingDocumentOptions(LabelledDocumentOptions):
     """Labelled documents to train a model on. The help shows the defaults of reading."""
 
     reading: ExplicitSettings[Reading] = parameters_field(Reading)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class TrainingCorpusOptions(DocumentOptions):
     """Labelled documents to train a model on, without ``--from-folder`` and ``--relabel``."""
 
     reading: ExplicitSettings[Reading] = parameters_field(Reading)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class QueryDocumentOptions(DocumentOptions):
     """Documents to classify or explain, which may also be texts on the command line."""
 
@@ -394,14 +395,14 @@ _COMBINE = Option(
 """An old option: ``evidence`` weighs the members of an average by their evidence."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class TrainingOptions:
     """How a model is trained."""
 
     settings: ExplicitSettings[Settings] = parameters_field(Settings, old_options=(_COMBINE,))
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class JobOptions:
     """In how many processes the work is done."""
 
@@ -414,7 +415,7 @@ class JobOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class ClusterOptions(JobOptions):
     """In how many processes, or on which cluster, the work is done."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
 from nbtext.errors import format_quantity
-from nbtext.fast_dataclasses import dataclass
 
 MAX_TABLE_DOCUMENTS = 20
 """Documents in a table without ``--limit``."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class SuspectsOptions:
     """Options that only this command has."""
 

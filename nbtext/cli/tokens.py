@@ -5,15 +5,13 @@ from __future__ import annotations
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.parameters import ExplicitSettings, parameters_field
 from nbtext.cli.shared_options import ANALYSIS_PARAMETERS, QueryDocumentOptions
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import Settings
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokensOptions:
+@declarations.option_record
+class TokensOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     no_model: bool = declarations.option(
         "--no-model",
         "Analyse words by the options given here, without a model. There are then no term ids, and "

@@ -16,7 +16,6 @@ from nbtext.cli.writing import (
     report_overruled_labels,
     write_new_model,
 )
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.cli.corpus import CommandCorpus
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
     from nbtext.store.ledger import Ledger
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainOptions:
+@declarations.option_record
+class TrainOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     once: bool = declarations.option(
         "--once",
         "Count equal documents once, under the last of their labels. A ledger in the model file "

@@ -12,7 +12,6 @@ from nbtext.cli.parameters import format_arguments, parameter_field
 from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
 from nbtext.cli.writing import ReplacementOptions, report_model, write_new_model
 from nbtext.errors import join_names
-from nbtext.fast_dataclasses import dataclass
 from nbtext.settings import INPUT, READING, TRAINING, TUNING_METRICS, WITHIN
 
 if TYPE_CHECKING:
@@ -42,11 +41,10 @@ def _keep_document(document: Document) -> Document:
     return document
 
 
-@dataclass(frozen=True, kw_only=True)
-class TuneOptions:
+@declarations.option_record
+class TuneOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     within: str | None = parameter_field(WITHIN)
     tries: tuple[str, ...] = declarations.common_option(
         "--try",

@@ -15,7 +15,6 @@ from nbtext.cli.writing import (
     report_overruled_labels,
 )
 from nbtext.errors import NoDocumentsError, format_quantity, join_names, pluralize
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from nbtext.model.parallel_corpus import CountedCorpus
 
 
-@dataclass(frozen=True, kw_only=True)
-class UpdateOptions:
+@declarations.option_record
+class UpdateOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    model_path: str = shared_options.model_field()
     once: bool = declarations.common_option(
         "--once",
         "Skip documents that the model has learnt already. The ledger in the model file remembers "
@@ -38,7 +36,7 @@ class UpdateOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class UpdateChangeOptions(ModelChangeOptions):
     """Options for the change of a model, with ``--new-class``."""
 

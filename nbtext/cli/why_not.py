@@ -5,17 +5,15 @@ from __future__ import annotations
 from nbtext.cli import declarations, shared_options
 from nbtext.cli.explain import ExplainOptions, explain
 from nbtext.cli.shared_options import QueryDocumentOptions
-from nbtext.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
-class WhyNotOptions:
+@declarations.option_record
+class WhyNotOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     label: str = declarations.argument(
         metavar="LABEL", shell_complete=shared_options.suggest_classes
     )
-    model_path: str = shared_options.model_field()
     output: str = shared_options.rows_field()
 
 

@@ -16,7 +16,6 @@ from nbtext.cli.parameters import INPUT_PATH
 from nbtext.cli.shared_options import NumberInRange, default_model
 from nbtext.compatibility import UNLABELLED_POOL, require_compatible_settings
 from nbtext.errors import format_quantity, format_sizes, unknown_class_error
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +38,7 @@ class LockSettings(TypedDict):
     backup: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class ReplacementOptions:
     """Options for the replacement of a model file: its lock, and a backup of the old model."""
 
@@ -79,7 +78,7 @@ def unlabelled_field(**attributes: Any) -> Any:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class SemiSupervisionOptions:
     """Options for training on seed words and unlabelled documents."""
 
@@ -95,7 +94,7 @@ class SemiSupervisionOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class ModelChangeOptions:
     """Options of `open_corpus_for_change` and `read_unlabelled_change`: how to change a model."""
 
