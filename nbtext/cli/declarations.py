@@ -32,7 +32,7 @@ HELP_ALL_KEY = "nbtext.help-all"
 """Key in ``Context.meta`` that makes the help show everything."""
 
 _LINE_HEAD = re.compile(r" *(?:\S.*?  +)?")
-"""The indentation of a line, or the first of two columns."""
+"""The start of a line: its indentation, or the first of two columns."""
 
 _NAME_COLUMN_WIDTH = 24
 """Width of the column of option names. A longer name has a line of its own."""
@@ -59,7 +59,8 @@ class Option(click.Option):
     ) -> None:
         if setting_values is not None:
             attributes["hidden"] = True
-        super().__init__(declarations, **{"show_default": True, **attributes})
+        attributes.setdefault("show_default", True)
+        super().__init__(declarations, **attributes)
         self.group = group
         self.common = common
         self._shown_default = shown_default
@@ -74,7 +75,7 @@ class Option(click.Option):
         return extra
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names and the help text, which is short unless the help shows everything."""
+        """Return the names and the help text: its first sentence, or with ``--help-all`` all."""
         record = super().get_help_record(ctx)
         if record is None or not self.help or HELP_ALL_KEY in ctx.meta:
             return record
@@ -98,19 +99,18 @@ class Command(click.Command):
         with augment_usage_errors(ctx):  # click leaves the command out of some errors
             options = [param for param in self.params if isinstance(param, Option)]
             args = _use_long_names(args, options)
-            if ctx.resilient_parsing:
+            if ctx.resilient_parsing:  # the shell completes an argument
                 return super().parse_args(ctx, args)
             args = _expand_settings(args, options)
+            defaults: dict[str, Any] = {}
             if {"--help", "--help-all"}.isdisjoint(args):
-                ctx.default_map = _load_default_map(ctx, args)
-            remaining = super().parse_args(ctx, list(args))
+                defaults = _load_default_map(ctx, args)
+            ctx.default_map = defaults
+            remaining = super().parse_args(ctx, list(args))  # click empties its list
             overruled = _require_compatible_options(self, ctx)
             if overruled:
-                ctx.default_map = {
-                    name: value
-                    for name, value in (ctx.default_map or {}).items()
-                    if name not in overruled
-                }
+                for name in overruled:
+                    del defaults[name]
                 ctx.params.clear()
                 remaining = super().parse_args(ctx, args)
             return remaining
@@ -215,10 +215,10 @@ def _is_documented(param: click.Parameter) -> bool:
 
 
 def _require_compatible_options(command: click.Command, ctx: click.Context) -> list[str]:
-    """Raise `UsageError` for given options that exclude each other.
+    """Raise `UsageError` for options on the command line that exclude each other.
 
-    Return the names of parameters whose default from a file is excluded by a given option, or by
-    an earlier default. A notice about each is printed on a terminal.
+    Return the names of parameters with a default that such an option, or an earlier default,
+    excludes. On a terminal, print a notice about each of them.
     """
     from nbtext.compatibility import require_compatible_options
 
@@ -251,11 +251,11 @@ def _select_parameters(
     """Yield the parameters whose value comes from this source.
 
     None, an empty tuple and a switch that is off count as no value. A switch with a ``--no-`` name
-    has a value if it is off.
+    has a value even if it is off.
     """
     for param in command.params:
         unset_values: tuple[object, ...] = (None, (), False)
-        if param.secondary_opts:
+        if param.secondary_opts:  # the names that begin with --no-
             unset_values = (None, ())
         if (
             param.name in ctx.params
@@ -280,11 +280,11 @@ def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list
         if argument == "--":
             break
         if index and arguments[index - 1] in names_with_value:
-            continue
+            continue  # it is the value of the option before it
         name, equals, value = argument.partition("=")
-        is_attached = argument[:2] in names_with_value and not argument.startswith("--")
-        if name not in options_by_name and is_attached:  # such as -n5
-            name = argument[:2]
+        short_name = argument[:2]
+        if name not in options_by_name and short_name in names_with_value:  # such as -n5
+            name = short_name
             equals = "="
             value = argument[2:]
         option = options_by_name.get(name)
@@ -297,7 +297,7 @@ def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list
 
 
 SET_OPTION = "--set"
-"""Sets a parameter that is rarely needed."""
+"""The option that sets parameters which are rarely needed."""
 
 SEE_SETTINGS = "see nbtext help settings"
 
@@ -317,14 +317,14 @@ def _expand_settings(arguments: Sequence[str], options: Sequence[Option]) -> lis
     for argument in iterator:
         name, equals, value = argument.partition("=")
         if argument == "--":
-            return [*expanded, argument, *iterator]
+            return [*expanded, argument, *iterator]  # no options follow
         if name == SET_OPTION:
             text = value if equals else next(iterator, "")
             expanded.append(_expand_setting(text, options))
         else:
             expanded.append(argument)
             if argument in names_with_value:
-                expanded += islice(iterator, 1)
+                expanded += islice(iterator, 1)  # the value, or nothing if it is missing
     return expanded
 
 
@@ -332,9 +332,7 @@ def _expand_setting(text: str, options: Sequence[Option]) -> str:
     """Return the argument of the hidden option for NAME=VALUE."""
     name, equals, value = text.partition("=")
     name = name.strip().removeprefix("--").replace("_", "-")
-    settings = {
-        _long_name(option)[2:]: option for option in options if option.setting_values is not None
-    }
+    settings = {_get_key(option): option for option in options if option.setting_values is not None}
     if name and name not in settings:
         raise _unknown_setting_error(name, list(settings), options)
     if not name or not equals:
@@ -368,8 +366,8 @@ def _unknown_setting_error(
 
 
 def _make_set_option(settings: Sequence[Option]) -> Option:
-    """Return the option ``--set`` for these hidden options."""
-    options = {_long_name(option)[2:]: option for option in settings}
+    """Return the option ``--set`` for the hidden options of settings."""
+    options = {_get_key(option): option for option in settings}
     names = list(options)
 
     def suggest(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -503,7 +501,7 @@ def option(names: str, text: str, *, group: str, is_late: bool = False, **attrib
     elif is_switch and default is None:
         default = False
     elif callable(default):
-        default = None
+        default = None  # click calls it, for the command line only
     declaration = Declaration(make_options, _get_field_value, is_late)
     return field(default=default, metadata={DECLARATION: declaration})
 
@@ -683,6 +681,11 @@ def _long_name(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=len)
 
 
+def _get_key(option: Option) -> str:
+    """Return the longest name of an option without hyphens before it."""
+    return _long_name(option).removeprefix("--")
+
+
 def wrong_value_error(
     expected: str, value: str, param: click.Parameter | None, ctx: click.Context | None
 ) -> click.UsageError:
@@ -704,6 +707,7 @@ LOG_FORMAT_OPTION = Option(
 
 
 def _set_colours(context: click.Context, _: click.Parameter, when: str | None) -> None:
+    """Apply the value of ``--color``, which is None if the option is not given."""
     if when is None:
         return
     set_colours(when)
