@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
+from nbtext.cli.declarations import get_long_name
 from nbtext.cli.messages import emit, find_last_value
 from nbtext.errors import PathError, UsageError, describe_os_error, did_you_mean
 from nbtext.report.output_formats import shorten_middle
@@ -39,7 +40,7 @@ DRIFT_LOG_START = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
 
 
 class InputPath(click.types.StringParamType):
-    """A path to read, or ``-`` for standard input."""
+    """Type of an option: a path to read, or ``-`` for standard input."""
 
     name = "file"
     shell_complete = click.Path().shell_complete
@@ -48,7 +49,7 @@ class InputPath(click.types.StringParamType):
     def __init__(self, *, or_name: bool = False, is_labelled: bool = False) -> None:
         """Create the type of an option.
 
-        With ``or_name`` a value that is no existing path is a name. With ``is_labelled`` a value is
+        With ``or_name`` a value is a name unless that path exists. With ``is_labelled`` a value is
         LABEL=PATH.
         """
         self._or_name = or_name
@@ -73,11 +74,14 @@ class InputPath(click.types.StringParamType):
 
         if os.path.abspath(folder) != os.getcwd():
             joined_path = os.path.join(folder, path)
-            if not self._or_name or os.path.lexists(joined_path):
+            if self._is_path(joined_path):
                 path = joined_path
-        if is_discovered and (not self._or_name or os.path.lexists(path)):
+        if is_discovered and self._is_path(path):
             self.require_harmless(path, folder)
         return prefix + path
+
+    def _is_path(self, value: str) -> bool:
+        return not self._or_name or os.path.lexists(value)
 
     def require_harmless(self, path: str, folder: str) -> None:
         """Raise `UsageError` if the path is outside the folder of a discovered file."""
@@ -87,7 +91,7 @@ class InputPath(click.types.StringParamType):
 
 
 class PathList(InputPath):
-    """A file with a list of paths to read."""
+    """Type of an option: a file with a list of paths to read."""
 
     def require_harmless(self, path: str, folder: str) -> None:
         """Raise `UsageError` if the list, or a path in it, is outside the folder."""
@@ -99,7 +103,10 @@ class PathList(InputPath):
 
 
 class OutputPath(InputPath):
-    """A file to write. ``own_start`` is a pattern of the first bytes that nbtext writes there."""
+    """Type of an option: a file to write.
+
+    ``own_start`` is a pattern of the first bytes that nbtext writes there.
+    """
 
     def __init__(self, own_start: bytes) -> None:
         super().__init__()
@@ -138,7 +145,7 @@ _DISCOVERED_FOLDER_KEY = "nbtext.folder-of-found-defaults"
 
 
 class ColumnOfPaths(click.types.StringParamType):
-    """A column whose values are paths of files to read."""
+    """Type of an option: a column whose values are paths of files to read."""
 
     name = "column"
 
@@ -164,7 +171,7 @@ def find_folder_of_paths() -> str | None:
 
 
 class Address(click.types.StringParamType):
-    """The address of another machine."""
+    """Type of an option: the address of another machine."""
 
     name = "address"
 
@@ -182,7 +189,7 @@ MAX_DEFAULTS_BYTES = 1 << 20
 """Limit of a file of defaults."""
 
 _DEEP_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
-"""A key of more than 32 parts. The time of tomllib grows with the square of their number."""
+"""A key of more than 32 parts: tomllib takes a time that grows with the square of the parts."""
 
 _OPTIONS_WITHOUT_DEFAULT = {"help", "help_all", "config", "no_config", "set"}
 """Options for a single run. ``--set`` has none because a file names each setting itself."""
@@ -345,7 +352,7 @@ def _to_key(name: str) -> str:
 def _list_options(command: click.Command) -> dict[str, click.Option]:
     """Return the options of a command that may have defaults, by the key of the longest name."""
     options = {
-        _to_key(_long_name(option)): option
+        _to_key(get_long_name(option)): option
         for option in command.params
         if isinstance(option, click.Option)
     }
@@ -434,7 +441,7 @@ def _check_default(option: click.Option, default: _Default, context: click.Conte
 def _to_command_line_value(option: click.Option, default: _Default) -> object:
     """Return the value as on the command line: a bool or text for a switch, else text or a list."""
     value = default.value
-    name = _long_name(option)
+    name = get_long_name(option)
     if option.is_flag:
         if not isinstance(value, (bool, str)):
             raise UsageError(f"{name} is true or false, not {value!r}", where=default.source)
@@ -462,14 +469,10 @@ def _resolve_text(option: click.Option, text: str, default: _Default) -> str:
         return option.type.resolve_default(text, folder, is_discovered=file.is_discovered)
     except UsageError as problem:
         raise UsageError(
-            f"{_long_name(option)}: {problem.message}",
+            f"{get_long_name(option)}: {problem.message}",
             where=default.source,
             hint=f"give --config {file.path} to trust it, or --no-config",
         ) from None
-
-
-def _long_name(option: click.Option) -> str:
-    return max(option.opts, key=len)
 
 
 def _format_value(value: object) -> str:
@@ -494,7 +497,11 @@ def describe_defaults(context: click.Context, arguments: Sequence[str]) -> str:
     for command in _iterate_commands(context):
         command_context = click.Context(command, context.find_root(), command.name)
         for option, default in load_defaults(command_context, arguments).items():
-            key = (_long_name(option)[2:], _format_value(default.value), default.source)
+            key = (
+                get_long_name(option).removeprefix("--"),
+                _format_value(default.value),
+                default.source,
+            )
             commands_by_default.setdefault(key, []).append(command.name or "")
     if not commands_by_default:
         lines.append("No defaults are set.")

@@ -67,7 +67,7 @@ class _MessageState:
     allows_failures: bool = False
     """Whether failed documents leave the exit status at 0. The reader limits their number."""
     problem_counts: Counter[str] = field(default_factory=Counter)
-    """Failed documents by message; unknown for documents that were reported elsewhere."""
+    """Failed documents by message, without documents that were reported elsewhere."""
 
 
 _state = _MessageState()
@@ -169,7 +169,8 @@ def emit_error(problem: NbtextError) -> None:
 
     Nothing is printed if the only document could not be read, because that was reported already.
     """
-    if isinstance(problem, NoDocumentsError) and _state.n_shown == 1:
+    is_reported = isinstance(problem, NoDocumentsError) and _state.n_shown == 1
+    if is_reported:
         return
     if isinstance(problem, DocumentError):
         emit(problem.message, document=problem.where, hint=problem.hint)
@@ -261,9 +262,10 @@ def find_last_value(option: str, arguments: Sequence[str]) -> str | None:
         name, equals, value = argument.partition("=")
         if name == "--":
             break
-        if name == option:
-            next_argument = "".join(arguments[index + 1 : index + 2])
-            last_value = value if equals else next_argument
+        if name == option and equals:
+            last_value = value
+        elif name == option:
+            last_value = next(iter(arguments[index + 1 :]), "")
     return last_value
 
 

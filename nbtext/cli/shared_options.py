@@ -1,10 +1,14 @@
-"""Options that several commands share: types of values, fields of records, and whole records."""
+"""Options that several commands share.
+
+Types of values, functions that declare a field of a record, and whole records.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from math import inf, nan
+from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,9 +57,10 @@ def default_model() -> str:
 
 
 class NumberInRange(click.types.StringParamType):
-    """A number in a range, or one of ``words``. The ends belong to the range unless ``open_ends``.
+    """Type of an option: a number in a range, or one of some words.
 
-    An error has the same form as the errors of `nbtext.settings.Parameter.validate`.
+    The ends belong to the range unless ``open_ends``. An error has the same form as the errors of
+    `nbtext.settings.Parameter.validate`.
     """
 
     number_type: type[int | float] = float
@@ -78,15 +83,14 @@ class NumberInRange(click.types.StringParamType):
         """Return the number or the word; raise `click.UsageError` for other values."""
         if value in self.words:
             return value
-        try:
+        with suppress(ValueError):  # for a text that is not a number
             number = self.number_type(value)
-        except ValueError:
-            number = nan
-        if self._contains(number):
-            return number
+            if self._contains(number):
+                return number
         raise wrong_value_error(self._describe(), repr(str(value)), param, ctx)
 
     def _contains(self, number: float) -> bool:
+        """Return True for a number in the range, False for nan."""
         if self.open_ends:
             return self.minimum < number < self.maximum
         return self.minimum <= number <= self.maximum
@@ -105,7 +109,7 @@ class NumberInRange(click.types.StringParamType):
 
 
 class WholeNumber(NumberInRange):
-    """A whole number in a range, ends included."""
+    """Type of an option: a whole number in a range, ends included."""
 
     name = "n"
     number_type = int
@@ -113,7 +117,7 @@ class WholeNumber(NumberInRange):
 
 
 class NumberPerClass(NumberInRange):
-    """A number in a range, or CLASS=NUMBER pairs with commas between them."""
+    """Type of an option: a number in a range, or CLASS=NUMBER pairs with commas between them."""
 
     name = "p|class=p,..."
 
@@ -174,12 +178,13 @@ def output_field(forms: str, help_suffix: str = "", **attributes: Any) -> Any:
     attributes have another. ``help_suffix`` is added to the help.
     """
     choices = forms.split()
+    attributes.setdefault("default", choices[0])
     return declarations.common_option(
         "-o --output",
         f"Form of the output. {help_suffix}",
         group="output",
         type=OutputForm(choices),
-        **{"default": choices[0], **attributes},
+        **attributes,
     )
 
 
@@ -305,7 +310,10 @@ class ModelOptions:
 
 @declarations.option_record
 class DocumentOptions:
-    """Which documents a command reads, and how. A command uses this class or a subclass."""
+    """The documents that a command reads, and how it reads them.
+
+    A command uses this class or a subclass.
+    """
 
     corpus: tuple[str, ...] = corpus_field()
     text: tuple[str, ...] = ()
@@ -321,7 +329,7 @@ class DocumentOptions:
     allow_unreadable: str | None = parameter_field(ALLOW_UNREADABLE, is_late=True)
     reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
     paths: tuple[str, ...] = ()
-    """The paths to read. They are set by `nbtext.cli.corpus.locate_documents`."""
+    """The paths to read. They are empty until `nbtext.cli.corpus.locate_documents` sets them."""
 
     @property
     def has_corpus(self) -> bool:
