@@ -146,7 +146,7 @@ def make_number_check(
         except (TypeError, ValueError, OverflowError):
             raise ValueError(expected) from None
         is_in_range = minimum <= number <= maximum  # False for nan
-        is_changed = number != float(value)  # type: ignore[arg-type]
+        is_changed = number != float(value)  # type: ignore[arg-type] # as 1.5 by int
         if isinstance(value, bool) or not is_in_range or is_changed:
             raise ValueError(expected)
         return number
@@ -205,10 +205,12 @@ def check_column(value: object) -> str:
 
 def check_columns(value: object) -> str:
     """Check for comma-separated columns without repetitions, by name or number."""
-    columns = [check_column(item.strip()) for item in _split_items(value) or [""]]
+    items = _split_items(value) or [""]  # which is an invalid column
+    columns = [check_column(item.strip()) for item in items]
     # --categorical may declare the number of values, as in face=6.
     names = {re.sub(r"=\d+$", "", column) for column in columns}
-    if len(names) < len(columns) or any(not column.isprintable() for column in columns):
+    is_repeated = len(names) < len(columns)
+    if is_repeated or not all(map(str.isprintable, columns)):
         raise ValueError("names or numbers of columns with commas between them, none twice")
     return ",".join(columns)
 
@@ -340,7 +342,8 @@ def read_within_limit(file: BinaryIO, path: str) -> bytes:
     Raise `PathError` if it is larger than `MAX_OPTION_FILE_BYTES`. A device may be endless.
     """
     pieces = iter(partial(file.read, _PIECE_BYTES), b"")
-    content = b"".join(islice(pieces, MAX_OPTION_FILE_BYTES // _PIECE_BYTES + 1))
+    max_pieces = MAX_OPTION_FILE_BYTES // _PIECE_BYTES
+    content = b"".join(islice(pieces, max_pieces + 1))  # one more shows that it is too large
     if len(content) > MAX_OPTION_FILE_BYTES:
         raise PathError(f"is larger than {MAX_OPTION_FILE_BYTES >> 20} MiB", where=path)
     return content
@@ -402,7 +405,7 @@ def check_pseudo_counts(value: object) -> Smoothing:
     if isinstance(value, str) and "," in value:
         value = value.split(",")
     if isinstance(value, (tuple, list)):
-        presence, absence = map(_check_pseudo_count, value)
+        presence, absence = map(_check_pseudo_count, value)  # ValueError unless there are two
         if not presence or not absence:
             raise ValueError
         return presence, absence
@@ -421,7 +424,7 @@ def _check_pseudo_count(value: object) -> int | float:
 
 
 def _is_line(term: object) -> bool:
-    """Return True for a text of one line that is valid Unicode; raise ValueError if it is not."""
+    """Return True for a text of one line. Raise ValueError if it has a lone surrogate."""
     return isinstance(term, str) and term.splitlines() == [term] and bool(term.encode())
 
 
@@ -507,6 +510,7 @@ SNOWBALL_STEMMERS = tuple(
         }
     )
 )
+"""Languages with a Snowball stemmer. Some of them have no stop list."""
 
 NLTK_STEMMERS = {
     "porter": "nltk.stem.porter.PorterStemmer",
@@ -686,6 +690,7 @@ def check_members(value: object) -> str:
     """
     text = ""
     if isinstance(value, str):
+        # Remove white space, the default weighting, and the + of an exponent.
         text = re.sub(r"\s|:counts|(?<=[0-9]e)\+", "", value.lower()).replace(",", "+")
     for alias, name in VALUE_ALIASES["classifier"].items():
         text = text.replace(alias, name)
@@ -717,28 +722,31 @@ OPTION_GROUPS = ("documents", "words", "model", "answer", "output", "process")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting. ``check`` returns the canonical value; see the module for its errors."""
+    """One setting: its name, default, check and help.
+
+    ``check`` returns the canonical value. The module describes the errors that it raises.
+    """
 
     name: str
     default: object
     metavar: str
-    """The placeholder of the value in help; empty for a switch."""
+    """The placeholder of the value in the help. It is empty for a switch."""
     check: Check
     meaning: str
     """The help text. ``--help`` shows only its first sentence."""
     only_for: str | None = None
-    """The only classifier that uses it; None if all do."""
+    """The only classifier that uses the parameter, or None if all use it."""
     group: str = "documents"
-    """Its panel in the help, one of `OPTION_GROUPS`."""
+    """The panel of the help, one of `OPTION_GROUPS`."""
     common: bool = False
-    """Whether ``--help`` shows it, not only ``--help-all``."""
+    """Whether ``--help`` shows the option. ``--help-all`` shows all options."""
     is_rare: bool = False
-    """Whether it is rarely needed. It is set by ``--set NAME=VALUE``, and its option is hidden."""
+    """Whether users set it by ``--set NAME=VALUE``, because few need it. The option is hidden."""
     affects: str = ""
-    """The first stage that depends on it.
+    """The first stage of training that depends on the parameter.
 
-    ``terms``: how a text becomes terms; ``counts``: what else is counted; empty: what is computed
-    from the counts.
+    ``terms``: how a text becomes terms. ``counts``: what is counted in addition to terms. Empty:
+    what is computed from the counts.
     """
 
     @property
@@ -784,7 +792,7 @@ class Parameter:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names that it accepts; empty if it accepts other values only."""
+        """The names that the parameter accepts. They are empty if it accepts no names."""
         return self.check.choices if isinstance(self.check, _OneOf) else ()
 
     def validate(self, value: object) -> object:
@@ -834,6 +842,7 @@ def declare(
 _check_positive = make_number_check(int, 1, 2**31, "a whole number from 1")
 
 _declare_analysis = partial(declare, group="words", affects="terms")
+_declare_gaussian = partial(declare, only_for="gaussian", is_rare=True)
 _declare_column = partial(declare, None, "COLUMN", check_column)
 _declare_columns = partial(declare, None, "COLUMNS", check_columns)
 
@@ -1119,7 +1128,7 @@ class Reading(SettingsBase):
 
     @property
     def layout(self) -> Format:
-        """The format with its properties; one without any while the format is unknown."""
+        """The properties of the format. All are False while the format is ``auto``."""
         return FORMATS.get(self.format, Format("", ""))
 
     @property
@@ -1386,25 +1395,21 @@ class Settings(SettingsBase):
         only_for="logistic",
         is_rare=True,
     )
-    latent: int = declare(
+    latent: int = _declare_gaussian(
         100,
         "N",
         make_number_check(int, 1, 10000, "a whole number from 1 to 10,000"),
         "For gaussian: number of latent features of a document. They come from a singular value "
         "decomposition of tf-idf, which may have fewer.",
-        only_for="gaussian",
-        is_rare=True,
     )
-    covariance: Covariance = declare(
+    covariance: Covariance = _declare_gaussian(
         "shared",
         "NAME",
         Covariance,
         "For gaussian: shared or separate covariance of the classes. shared: boundaries are "
         "linear; separate: they are quadratic.",
-        only_for="gaussian",
-        is_rare=True,
     )
-    covariance_shape: CovarianceShape = declare(
+    covariance_shape: CovarianceShape = _declare_gaussian(
         "full",
         "SHAPE",
         CovarianceShape,
@@ -1412,18 +1417,14 @@ class Settings(SettingsBase):
         "features are independent in a class (Gaussian naive Bayes with --set "
         "covariance=separate); spherical: they also have the same variance, each number in units "
         "of its standard deviation; spherical-unscaled: numbers in their own units.",
-        only_for="gaussian",
-        is_rare=True,
     )
-    shrinkage: str | float = declare(
+    shrinkage: str | float = _declare_gaussian(
         "auto",
         "auto|W",
         _OneOf("auto", otherwise=make_number_check(float, 0, 1), expected="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an "
         "inverse with few documents: a shared one shrinks towards a sphere, separate ones towards "
         "the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
-        only_for="gaussian",
-        is_rare=True,
     )
     class_prior: ClassPrior = declare(
         "empirical",

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields
+from functools import partial
 from inspect import cleandoc, get_annotations
 from itertools import islice
 from textwrap import wrap
@@ -405,6 +406,16 @@ def _show_help(
         context.exit()
 
 
+_make_help_option = partial(
+    Option,
+    group="process",
+    common=True,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_help,
+)
+
 _EVERY_COMMAND_OPTIONS = [
     Option(
         ["--config"],
@@ -420,26 +431,8 @@ _EVERY_COMMAND_OPTIONS = [
         expose_value=False,
         help="Read no file of defaults.",
     ),
-    Option(
-        ["-h", "--help"],
-        group="process",
-        common=True,
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        help="Show this.",
-        callback=_show_help,
-    ),
-    Option(
-        ["--help-all"],
-        group="process",
-        common=True,
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        help="Show all options and the details.",
-        callback=_show_help,
-    ),
+    _make_help_option(["-h", "--help"], help="Show this."),
+    _make_help_option(["--help-all"], help="Show all options and the details."),
 ]
 """Options that all commands have."""
 

@@ -101,7 +101,7 @@ def command(options: InspectOptions) -> None:
     from nbtext.report.output_formats import print_with_blank_lines, write_json
 
     model = shared_options.load_model(options.model_path)
-    # By key of JSON: details that are printed instead of the overview, each with its printer.
+    # The contents to print instead of the overview, each with its printer, by the key of JSON.
     details: dict[str, tuple[Any, Callable[[Any], None]]] = {}
     if options.criteria:
         classifier = criteria.estimate_labelled_classifier(model)
@@ -131,7 +131,12 @@ def command(options: InspectOptions) -> None:
         return
     if not details:
         details["overview"] = overview.build_overview(model, options.limit), models.print_overview
-    print_with_blank_lines(details.values(), lambda detail: detail[1](detail[0]))
+    print_with_blank_lines(details.values(), _print_detail)
+
+
+def _print_detail(detail: tuple[Any, Callable[[Any], None]]) -> None:
+    content, print_content = detail
+    print_content(content)
 
 
 def _compute_perplexities(options: InspectOptions, model: TextClassifier) -> Perplexities:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from math import ceil
+from operator import itemgetter
 
 from rich.cells import cell_len, set_cell_size
 
@@ -45,12 +46,13 @@ def truncate_line(text: str, width: int) -> str:
 def render_highlighted_text(pieces: Iterable[tuple[str, float]], width: int) -> list[str]:
     """Return the lines of a text, wrapped between words, with words marked as in `nbtext explain`.
 
-    ``pieces`` are parts of the text with their nats. Text after `MAX_SHOWN_CHARS` is cut off.
+    ``pieces`` are parts of the text, each with its contribution in nats. Text after
+    `MAX_SHOWN_CHARS` is cut off.
     """
     shown_pieces: list[tuple[str, float]] = []
     n_chars_left = MAX_SHOWN_CHARS
-    for text, nats in pieces:
-        shown_pieces.append((text[:n_chars_left], nats))
+    for text, contribution in pieces:
+        shown_pieces.append((text[:n_chars_left], contribution))
         n_chars_left -= len(text)
         if n_chars_left <= 0:
             shown_pieces.append((" [...]", 0.0))
@@ -71,21 +73,23 @@ def render_classes(
     all classes fit, marked ones are preferred, then the most probable ones.
     """
     if selected is None:
-        most_probable = max(probabilities, key=lambda pair: pair[1], default=("", 0.0))
-        selected = most_probable[:1]
+        label, _ = max(probabilities, key=itemgetter(1), default=("", 0.0))
+        selected = {label}
     cells = []
     for index, (label, probability) in enumerate(probabilities):
         mark = ">" if label in selected else " "
-        key = keys[index : index + 1] or " "
+        key = keys[index] if index < len(keys) else " "
         cells.append(f"{mark}{key} {probability:.2f} {sanitise_text(label)}")
+    # Two blanks separate the columns.
     cell_width = min(max(map(cell_len, cells), default=0) + 2, width)
     n_columns = width // cell_width
 
     def rank(index: int) -> tuple[bool, float]:
         label, probability = probabilities[index]
-        return label not in selected, -probability
+        is_unmarked = label not in selected
+        return is_unmarked, -probability
 
-    shown_indices = sorted(range(len(cells)), key=rank)[: n_columns * max_lines]
-    shown_cells = [set_cell_size(cells[index], cell_width - 1) for index in sorted(shown_indices)]
+    best_indices = sorted(range(len(cells)), key=rank)[: n_columns * max_lines]
+    shown_cells = [set_cell_size(cells[index], cell_width - 1) for index in sorted(best_indices)]
     n_lines = ceil(len(shown_cells) / n_columns)
     return [" ".join(shown_cells[line::n_lines]).rstrip() for line in range(n_lines)]

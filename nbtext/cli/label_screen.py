@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from nbtext.labelling.session import Session
     from nbtext.prediction.labels import Label
 
+_MIN_OTHER_LINES = 5
+"""Three lines above the text, the last line, and one line of text or of classes."""
+
 MIN_SAMPLE_DOCUMENTS = 5
 """Documents of the random sample from which on the estimated accuracy is shown."""
 
@@ -180,7 +183,8 @@ class LabelScreen:
             self._message = "no document without a label contains that"
             return
         self._message = f"{format_quantity(len(rows), 'document')} found without a label"
-        self._show(next((row for row in rows if row > self._row), rows[0]))
+        later_rows = (row for row in rows if row > self._row)
+        self._show(next(later_rows, rows[0]))
 
     def _prompt(self, question: str, names: Sequence[str] = ()) -> str | None:
         """Read a line, and return it without blanks around it. Tab completes one of the ``names``.
@@ -215,12 +219,12 @@ class LabelScreen:
         classes = render_classes(
             [*probabilities, *((label, 0.0) for label in self._new_labels)],
             width,
-            max(min(height // 3, height - 5), 1),
-            self._selected,
-            self.keys,
+            max_lines=max(min(height // 3, height - _MIN_OTHER_LINES), 1),
+            selected=self._selected,
+            keys=self.keys,
         )
         text_lines = self._render_text(probabilities, width)
-        text_height = max(height - len(classes) - 5, 1)
+        text_height = max(height - len(classes) - _MIN_OTHER_LINES, 1)
         self._page_lines = max(text_height - 1, 1)
         self._first_line = max(0, min(self._first_line, len(text_lines) - text_height))
         end_line = self._first_line + text_height
@@ -244,13 +248,12 @@ class LabelScreen:
         if len(probabilities) < 2:
             pieces = [(self._session.pool.get_text(self._row), 0.0)]
         else:
-            ranking = sorted(probabilities, key=lambda pair: -pair[1])
-            (first, _), (second, _) = ranking[:2]
+            (first, _), (second, _), *_ = sorted(probabilities, key=itemgetter(1), reverse=True)
             pieces = list(self._session.highlight_text(self._row, first, second))
         return render_highlighted_text(pieces, width)
 
     def _describe_position(self, n_lines_below: int) -> str:
-        """Return how much of the text follows below the screen. Return "" if it fits."""
+        """Return how many lines follow below the screen; empty if the whole text is visible."""
         if n_lines_below:
             return f"  [{format_quantity(n_lines_below, 'line')} more: space]"
         if self._first_line:
@@ -258,6 +261,7 @@ class LabelScreen:
         return ""
 
     def _describe_progress(self) -> str:
+        """Return the numbers of documents, and the accuracy estimated from a random sample."""
         estimate = self._session.estimate_accuracy()
         progress = f"{self._session.progress_text}, {self._session.n_waiting:,} left"
         if estimate.n_documents < MIN_SAMPLE_DOCUMENTS:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_NUMBER = 1e12
-"""The largest number in a file, as in the value of a parameter."""
+"""The largest number in a file. It is also the limit of the parameters."""
 
 
 class _NumberFile(NamedTuple):
@@ -24,7 +24,7 @@ class _NumberFile(NamedTuple):
     noun: str
     """What a number belongs to."""
     names: tuple[str, ...]
-    """The values that are names."""
+    """The values of the parameter that are names, not files."""
     number_form: str
     """The form of values that are numbers, for messages."""
 
@@ -33,7 +33,7 @@ _NUMBER_FILES = {
     "class_prior": _NumberFile("a class", ("empirical", "uniform"), "smoothed:A"),
     "smoothing": _NumberFile("a term", ("auto", "evidence", "leave-one-out"), "a number"),
 }
-"""The parameters that may be such a file, by name."""
+"""The parameters whose value may be a file of numbers, by name."""
 
 
 def read_parameter_value(name: str, value: object) -> object:
@@ -51,7 +51,8 @@ def read_parameter_value(name: str, value: object) -> object:
     try:
         lines = _read_text(value).removesuffix("\n").split("\n")
     except PathError as problem:
-        if value and not isinstance(problem.__context__, FileNotFoundError):
+        is_missing = isinstance(problem.__context__, FileNotFoundError)
+        if value and not is_missing:
             raise
         accepted = ", ".join((*number_file.names, number_file.number_form))
         raise UsageError(
@@ -111,6 +112,7 @@ def _parse_seed(line: str, line_number: int, path: str) -> SeedTerm:
     from nbtext.counts.statistics import DEFAULT_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT, SeedTerm
     from nbtext.prediction.labels import LABEL_MARK
 
+    # Missing parts are empty, and further parts are ignored.
     label, word, number = [*line.split("\t"), "", ""][:3]
     pseudo_count = 0.0  # invalid
     if not number:

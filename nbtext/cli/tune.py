@@ -137,8 +137,8 @@ def command(
         jobs=processes.jobs or count_cores(),
     )
     arguments = _format_train_arguments(documents, training)
-    train = ["nbtext", "train", *documents.paths, "--model", model_path, *arguments]
-    model = _run_search(search, options, train)
+    train_command = ["nbtext", "train", *documents.paths, "--model", model_path, *arguments]
+    model = _run_search(search, options, train_command)
     write_new_model(model, model_path, replacement)
     report_model(model, model_path)
     problems = list(map(str, rejected + search.problems))
@@ -148,7 +148,12 @@ def command(
         report(f"left out: {join_names(problems, messages.MAX_LISTED)}")
     write_trials(
         options.output,
-        {"for": options.goal, "model": model_path, **search.to_dict(train), "left_out": problems},
+        {
+            "for": options.goal,
+            "model": model_path,
+            **search.to_dict(train_command),
+            "left_out": problems,
+        },
     )
     counted.source.report_notices()
 
@@ -191,24 +196,25 @@ def _choose_n_folds(options: TuneOptions, corpus: CountedCorpus) -> int:
     return n_folds
 
 
-def _run_search(search: Search, options: TuneOptions, train: list[str]) -> TextClassifier:
+def _run_search(search: Search, options: TuneOptions, train_command: list[str]) -> TextClassifier:
     """Run the search and train the best model.
 
-    After Ctrl-C, print the trials so far, and raise `KeyboardInterrupt`. ``train`` is the command
-    that trains with the default settings.
+    After Ctrl-C, print the trials so far, and raise `KeyboardInterrupt`. ``train_command`` is
+    the command that trains with the default settings.
     """
     from nbtext.report.comparisons import write_trials
 
     try:
         for _ in search.run():
-            pass
+            pass  # each trial is stored in the search
         return search.train_model(search.require_chosen().candidate)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would cut off the table
         if search.chosen is not None:
             messages.clear_progress()
             write_trials(
-                options.output, {"for": options.goal, "model": None, **search.to_dict(train)}
+                options.output,
+                {"for": options.goal, "model": None, **search.to_dict(train_command)},
             )
         raise
 
