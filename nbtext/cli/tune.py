@@ -136,8 +136,7 @@ def command(
         clock=Clock(max_seconds, start),
         jobs=processes.jobs or count_cores(),
     )
-    arguments = _format_train_arguments(documents, training)
-    train_command = ["nbtext", "train", *documents.paths, "--model", model_path, *arguments]
+    train_command = _format_train_command(documents, training, model_path)
     model = _run_search(search, options, train_command)
     write_new_model(model, model_path, replacement)
     report_model(model, model_path)
@@ -146,15 +145,8 @@ def command(
         # Without --try, settings are left out as expected.
         report = messages.warn if options.tries else messages.notify
         report(f"left out: {join_names(problems, messages.MAX_LISTED)}")
-    write_trials(
-        options.output,
-        {
-            "for": options.goal,
-            "model": model_path,
-            **search.to_dict(train_command),
-            "left_out": problems,
-        },
-    )
+    record = {"for": options.goal, "model": model_path, **search.to_dict(train_command)}
+    write_trials(options.output, {**record, "left_out": problems})
     counted.source.report_notices()
 
 
@@ -219,14 +211,19 @@ def _run_search(search: Search, options: TuneOptions, train_command: list[str]) 
         raise
 
 
-def _format_train_arguments(
-    documents: TrainingCorpusOptions, training: TrainingOptions
+def _format_train_command(
+    documents: TrainingCorpusOptions, training: TrainingOptions, model_path: str
 ) -> list[str]:
-    """Return the parameters that the user has set as arguments of `nbtext train`."""
+    """Return the arguments of `nbtext train` with the parameters that the user has set."""
     input_values = {
         parameter.name: getattr(documents, parameter.name) or None for parameter in INPUT
     }
     return [
+        "nbtext",
+        "train",
+        *documents.paths,
+        "--model",
+        model_path,
         *format_arguments(INPUT, input_values),
         *format_arguments(READING, documents.reading.raw_values),
         *format_arguments(TRAINING, training.settings.raw_values),
