@@ -81,14 +81,15 @@ def command(
     from nbtext.model.parallel_corpus import count_corpus
 
     model_path = options.model_path
-    changes_unlabelled = change.drop_unlabelled or bool(change.unlabelled)
-    has_corpus = documents.has_corpus or not changes_unlabelled
-    if has_corpus:
+    needs_corpus = documents.has_corpus or not change.drops_unlabelled
+    if needs_corpus:
         documents = locate_documents(documents)
     model = shared_options.load_model(model_path)
     unlabelled = read_unlabelled_change(model, model_path, change, documents)
-    if not has_corpus:
-        result = update(model_path, model, None, unlabelled, **replacement.lock_settings)
+    if not needs_corpus:
+        result = update(
+            model_path, model, documents=None, unlabelled=unlabelled, **replacement.lock_settings
+        )
         report_model(result.model, model_path, model)
         return
     source = open_corpus_for_change(
@@ -117,7 +118,10 @@ def command(
 
 
 def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:
-    """Report the changes of ``--once``, or warn if the ledger lacks the added documents."""
+    """Report the changes of the ledger with ``--once``.
+
+    Without it, warn if the model has a ledger, which then lacks the added documents.
+    """
     ledger_update = result.ledger_update
     if ledger_update is not None:
         if not result.had_ledger:

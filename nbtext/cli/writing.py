@@ -1,4 +1,4 @@
-"""Shared by the commands that write a model.
+"""What the commands that write a model share.
 
 Options for lock and backup, the documents that change a model, and messages about the new model.
 """
@@ -96,7 +96,10 @@ class SemiSupervisionOptions:
 
 @declarations.option_record
 class ModelChangeOptions:
-    """Options of `open_corpus_for_change` and `read_unlabelled_change`: how to change a model."""
+    """Options for the change of a model.
+
+    `open_corpus_for_change` and `read_unlabelled_change` use them.
+    """
 
     label: str | None = declarations.common_option(
         "--label",
@@ -111,6 +114,11 @@ class ModelChangeOptions:
         "Forget what the model learnt from documents without labels.",
         group="documents",
     )
+
+    @property
+    def drops_unlabelled(self) -> bool:
+        """Whether the unlabelled documents of the model are removed or replaced."""
+        return self.drop_unlabelled or bool(self.unlabelled)
 
 
 def read_unlabelled(
@@ -130,12 +138,12 @@ def read_unlabelled(
     require_compatible_settings(model.settings, UNLABELLED_POOL)
     require_distinct_output(model_path, paths)
     reading = choose_reading(model.reading, paths, {}).unweighted
-    is_text_file = (
+    are_text_files = (
         resolve_format(paths, reading.format) == "dir"
         and reading.document in ("text", KIND_BY_NAME)
         and not any(map(os.path.isdir, paths))
     )
-    if is_text_file:
+    if are_text_files:
         reading = replace(reading, format="lines")
         messages.notify(
             f"{paths[0]}: read as lines, a document each; for files that are one document each, "
@@ -150,15 +158,14 @@ def read_unlabelled(
 def read_unlabelled_change(
     model: TextClassifier, model_path: str, change: ModelChangeOptions, documents: DocumentOptions
 ) -> UnlabelledAction:
-    """Read the documents of ``--unlabelled``.
+    """Read the documents of ``--unlabelled``, and return how they change a model.
 
-    With them, or with ``--drop-unlabelled``, remove earlier unlabelled documents from ``model``.
+    If they replace earlier unlabelled documents, these are removed from ``model`` here.
     """
     from nbtext.model.locked_model import UnlabelledAction
 
-    paths = change.unlabelled
-    unlabelled = read_unlabelled(model, model_path, paths, documents)
-    action = UnlabelledAction(unlabelled, bool(paths or change.drop_unlabelled))
+    unlabelled = read_unlabelled(model, model_path, change.unlabelled, documents)
+    action = UnlabelledAction(unlabelled, change.drops_unlabelled)
     action.drop_from(model)
     return action
 
@@ -279,7 +286,8 @@ def report_model(
 def _describe_size(model: TextClassifier, *, has_class_sizes: bool) -> str:
     """Return the numbers of documents and classes in words.
 
-    A model without labelled documents has the number of unlabelled documents, without class sizes.
+    If the model has no labelled documents, they are numbers of unlabelled documents. Class sizes
+    are then omitted.
     """
     from nbtext.model.description import count_class_documents
 
