@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from nbtext.cli.declarations import get_long_name
 from nbtext.cli.messages import emit, find_last_value
 from nbtext.errors import PathError, UsageError, describe_os_error, did_you_mean
 from nbtext.report.output_formats import shorten_middle
@@ -352,7 +351,7 @@ def _to_key(name: str) -> str:
 def _list_options(command: click.Command) -> dict[str, click.Option]:
     """Return the options of a command that may have defaults, by the key of the longest name."""
     options = {
-        _to_key(get_long_name(option)): option
+        _to_key(_get_long_name(option)): option
         for option in command.params
         if isinstance(option, click.Option)
     }
@@ -441,7 +440,7 @@ def _check_default(option: click.Option, default: _Default, context: click.Conte
 def _to_command_line_value(option: click.Option, default: _Default) -> object:
     """Return the value as on the command line: a bool or text for a switch, else text or a list."""
     value = default.value
-    name = get_long_name(option)
+    name = _get_long_name(option)
     if option.is_flag:
         if not isinstance(value, (bool, str)):
             raise UsageError(f"{name} is true or false, not {value!r}", where=default.source)
@@ -469,10 +468,14 @@ def _resolve_text(option: click.Option, text: str, default: _Default) -> str:
         return option.type.resolve_default(text, folder, is_discovered=file.is_discovered)
     except UsageError as problem:
         raise UsageError(
-            f"{get_long_name(option)}: {problem.message}",
+            f"{_get_long_name(option)}: {problem.message}",
             where=default.source,
             hint=f"give --config {file.path} to trust it, or --no-config",
         ) from None
+
+
+def _get_long_name(option: click.Option) -> str:
+    return max(option.opts, key=len)
 
 
 def _format_value(value: object) -> str:
@@ -498,7 +501,7 @@ def describe_defaults(context: click.Context, arguments: Sequence[str]) -> str:
         command_context = click.Context(command, context.find_root(), command.name)
         for option, default in load_defaults(command_context, arguments).items():
             key = (
-                get_long_name(option).removeprefix("--"),
+                _get_long_name(option).removeprefix("--"),
                 _format_value(default.value),
                 default.source,
             )

@@ -165,7 +165,7 @@ class Command(click.Command):
         """Return a sentence for each rule about options that exclude or require each other."""
         from nbtext.compatibility import describe_option_rules
 
-        names = {get_long_name(param) for param in self.params if _is_documented(param)}
+        names = {_get_long_name(param) for param in self.params if _is_documented(param)}
         return list(describe_option_rules(str(self.name), names))
 
     def split_help(self) -> tuple[list[str], list[str]]:
@@ -225,12 +225,12 @@ def _require_compatible_options(command: click.Command, ctx: click.Context) -> l
 
     name = str(command.name)
     values = {
-        get_long_name(param): str(ctx.params[param.name])
+        _get_long_name(param): str(ctx.params[param.name])
         for param in _select_parameters(command, ctx, ParameterSource.COMMANDLINE)
     }
     overruled: list[str] = []
     for param in _select_parameters(command, ctx, ParameterSource.DEFAULT_MAP):
-        option = get_long_name(param)
+        option = _get_long_name(param)
         value = str(ctx.params[param.name])
         try:
             require_compatible_options(name, {**values, option: value})
@@ -289,11 +289,11 @@ def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list
             equals = "="
             value = argument[2:]
         option = options_by_name.get(name)
-        if option is None or get_long_name(option) == name:
+        if option is None or _get_long_name(option) == name:
             continue
-        renamed[index] = get_long_name(option) + equals + value
+        renamed[index] = _get_long_name(option) + equals + value
         if name in option.old_names and standard_error_is_terminal() and not is_quiet:
-            emit(f"{name} is now called {get_long_name(option)}", level="notice")
+            emit(f"{name} is now called {_get_long_name(option)}", level="notice")
     return renamed
 
 
@@ -667,7 +667,7 @@ class Choice(click.Choice[str]):
         raise wrong_value_error(expected, f"{name!r}{did_you_mean(name, self.choices)}", param, ctx)
 
 
-def get_long_name(parameter: click.Parameter) -> str:
+def _get_long_name(parameter: click.Parameter) -> str:
     """Return the longest name of an option, or the metavar of an argument."""
     if not isinstance(parameter, click.Option) and parameter.metavar:
         return parameter.metavar.strip("[].")
@@ -676,14 +676,14 @@ def get_long_name(parameter: click.Parameter) -> str:
 
 def _get_key(option: Option) -> str:
     """Return the longest name of an option without hyphens before it."""
-    return get_long_name(option).removeprefix("--")
+    return _get_long_name(option).removeprefix("--")
 
 
 def wrong_value_error(
     expected: str, value: str, param: click.Parameter | None, ctx: click.Context | None
 ) -> click.UsageError:
     """Return the error for a value of an option. Both texts are parts of the message."""
-    name = get_long_name(param) if param else "it"
+    name = _get_long_name(param) if param else "it"
     return click.UsageError(f"{name} must be {expected}, not {value}", ctx)
 
 
