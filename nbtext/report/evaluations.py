@@ -1,4 +1,4 @@
-"""Print an evaluation: as JSON, as records per class, or as tables.
+"""Print an evaluation for `nbtext evaluate` and `cross-validate`: JSON, records or tables.
 
 The tables show metrics, classes, confusions, slices and folds, prediction sets and a risk curve.
 On a terminal with --all there are also a reliability diagram and the confusion matrix.
@@ -7,8 +7,8 @@ On a terminal with --all there are also a reliability diagram and the confusion 
 from __future__ import annotations
 
 import sys
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from operator import methodcaller
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import format_quantity
 from nbtext.evaluation.leakage import LeakResult
@@ -19,6 +19,7 @@ from nbtext.report.output_formats import (
     draw_block,
     format_interval,
     format_listing,
+    format_named_table,
     format_number,
     format_table,
     print_blocks,
@@ -27,7 +28,7 @@ from nbtext.report.output_formats import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nbtext.evaluation.cross_validation import FoldMetrics, FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
@@ -36,52 +37,48 @@ if TYPE_CHECKING:
     from nbtext.metrics.results import ClassResult, EvaluationResult, ReliabilityBin, SliceResult
     from nbtext.prediction.rule import PredictionThreshold
 
-    ClassRow = tuple[str, ClassResult]
-    SliceRow = tuple[str, SliceResult]
-    SetRow = tuple[str, SetGroup]
-    Confusion = tuple[str, str, int]
-    """True class, predicted class and number of documents."""
 
-CLASS_COLUMNS: Sequence[Column[ClassRow]] = (
-    Column("class", lambda row: row[0]),
-    Column("precision", lambda row: row[1].precision, ".4f"),
-    Column("recall", lambda row: row[1].recall, ".4f"),
-    Column("F1", lambda row: row[1].f1, ".4f"),
-    Column("AUC", lambda row: row[1].roc_auc, ".4f", placeholder="-"),
-    Column("AP", lambda row: row[1].average_precision, ".4f", placeholder="-"),
-    Column("documents", lambda row: row[1].support, ","),
+class Confusion(NamedTuple):
+    """A kind of mistake, and the number of documents with it."""
+
+    truth: str
+    """The true class, or the true labels as text."""
+    predicted: str
+    """The predicted class or labels; "" without a prediction, and for the empty set of labels."""
+    documents: int
+
+
+CLASS_COLUMNS: Sequence[Column[ClassResult]] = (
+    Column("precision", lambda metrics: metrics.precision, ".4f"),
+    Column("recall", lambda metrics: metrics.recall, ".4f"),
+    Column("F1", lambda metrics: metrics.f1, ".4f"),
+    Column("AUC", lambda metrics: metrics.roc_auc, ".4f", placeholder="-"),
+    Column("AP", lambda metrics: metrics.average_precision, ".4f", placeholder="-"),
+    Column("documents", lambda metrics: metrics.support, ","),
 )
 CONFUSION_COLUMNS: Sequence[Column[Confusion]] = (
-    Column("true class", lambda row: row[0]),
-    Column("answer", lambda row: row[1], placeholder="(no answer)"),
-    Column("documents", lambda row: row[2], ","),
+    Column("true class", lambda confusion: confusion.truth),
+    Column("answer", lambda confusion: confusion.predicted, placeholder="(no answer)"),
+    Column("documents", lambda confusion: confusion.documents, ","),
 )
-SET_CONFUSION_COLUMNS: Sequence[Column[Confusion]] = (
-    Column("true labels", lambda row: row[0], placeholder="(no label)"),
-    Column("labels found", lambda row: row[1], placeholder="(no label)"),
-    Column("documents", lambda row: row[2], ","),
+MULTI_LABEL_CONFUSION_COLUMNS: Sequence[Column[Confusion]] = (
+    Column("true labels", lambda confusion: confusion.truth, placeholder="(no label)"),
+    Column("labels found", lambda confusion: confusion.predicted, placeholder="(no label)"),
+    Column("documents", lambda confusion: confusion.documents, ","),
 )
-SLICE_COLUMNS: Sequence[Column[SliceRow]] = (
-    Column("documents", lambda row: row[1].n, ","),
-    Column("accuracy", lambda row: row[1].accuracy, ".4f"),
-    Column("95 % interval", lambda row: row[1].interval, ".4f"),
-    Column("macro F1", lambda row: row[1].macro_f1, ".4f"),
-    Column("calibration error", lambda row: row[1].ece, ".4f"),
+SLICE_COLUMNS: Sequence[Column[SliceResult]] = (
+    Column("documents", lambda metrics: metrics.n, ","),
+    Column("accuracy", lambda metrics: metrics.accuracy, ".4f"),
+    Column("95 % interval", lambda metrics: metrics.interval, ".4f"),
+    Column("macro F1", lambda metrics: metrics.macro_f1, ".4f"),
+    Column("calibration error", lambda metrics: metrics.ece, ".4f"),
 )
-SET_COLUMNS: Sequence[Column[SetRow]] = (
-    Column("documents", lambda row: row[1].n, ","),
-    Column("coverage", lambda row: row[1].coverage, ".4f"),
-    Column("95 % interval", lambda row: row[1].interval, ".4f"),
+PREDICTION_SET_COLUMNS: Sequence[Column[SetGroup]] = (
+    Column("documents", lambda group: group.n, ","),
+    Column("coverage", lambda group: group.coverage, ".4f"),
+    Column("95 % interval", lambda group: group.interval, ".4f"),
 )
-SET_SIZE_COLUMNS: Sequence[Column[SetRow]] = (
-    Column("classes in a set", lambda row: row[0], "s"),
-    *SET_COLUMNS,
-)
-SET_CLASS_COLUMNS: Sequence[Column[SetRow]] = (
-    Column("true class", lambda row: row[0]),
-    *SET_COLUMNS,
-    Column("classes in a set", lambda row: row[1].size, ".4f"),
-)
+MEAN_SET_SIZE: Column[SetGroup] = Column("classes in a set", lambda group: group.size, ".4f")
 RISK_COLUMNS: Sequence[Column[RiskPoint]] = (
     Column("answered", lambda point: point.answered, ".4f"),
     Column("probability from", lambda point: point.probability, ".6g"),
@@ -103,13 +100,18 @@ REPEATED_FOLD_COLUMNS: Sequence[Column[FoldMetrics]] = (
 )
 
 MAX_SHOWN_CLASSES = 10
+"""Rows of a table of classes without --all."""
+
 MAX_SHOWN_CONFUSIONS = 5
-"""Rows of the tables of classes and confusions without --all."""
+"""Rows of the table of confusions."""
 
 MAX_MATRIX_CLASSES = 20
 """Classes of the largest confusion matrix that fits on a screen."""
 
 MAX_MATRIX_LABEL_CHARS = 24
+
+NO_PREDICTION = ""
+"""Stands in confusions for the predicted label of a document without a prediction."""
 
 MAX_FOLD_ROWS = 20
 """With more folds their table is omitted."""
@@ -129,17 +131,18 @@ def write_evaluation(
     threshold: PredictionThreshold | None = None,
     sets: SetsResult | None = None,
     risk: Sequence[RiskPoint] = (),
-    folds: FoldsResult | dict[str, object] | None = None,
+    folds: FoldsResult | None = None,
+    leave_one_out: bool = False,
 ) -> None:
     """Print an evaluation, and the optional results that come with it.
 
     ``output`` is ``json`` for one object, ``table`` for tables, or a format of records for one
-    record per class. ``show_all`` adds metrics and classes to the tables. ``folds`` is a dict if
-    only their number is known, and then the tables omit them.
+    record per class. ``show_all`` adds metrics and classes to the tables. With ``leave_one_out``
+    each document was a fold, which only JSON mentions.
     """
     if output == "table":
         blocks = _format_metrics_and_classes(result, leaks, threshold, show_all=show_all)
-        if folds is not None and not isinstance(folds, dict):
+        if folds is not None:
             blocks += _format_folds(folds)
         if sets is not None:
             blocks += _format_sets(sets, show_all=show_all)
@@ -148,16 +151,14 @@ def write_evaluation(
         print_blocks(*blocks)
         return
 
-    leak_key = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
-    optional_results = {
-        leak_key: leaks,
-        "threshold": threshold,
-        "sets": sets,
-        "risk_curve": risk or None,
-        "folds": folds,
-    }
     record = to_json_values(result)
-    record |= {name: value for name, value in optional_results.items() if value is not None}
+    if leaks is not None:
+        leak_key = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
+        record[leak_key] = leaks
+    optional_results = {"threshold": threshold, "sets": sets, "risk_curve": risk, "folds": folds}
+    record |= {name: value for name, value in optional_results.items() if value}
+    if leave_one_out:
+        record["folds"] = {"method": "leave-one-out", "n": result.n, "repeats": 1}
     class_records = [{"label": label, **metrics} for label, metrics in record["per_class"].items()]
     write_result(output, record, class_records)
 
@@ -170,22 +171,20 @@ def _format_metrics_and_classes(
     show_all: bool,
 ) -> list[str]:
     """Return the metrics, then tables of classes, confusions and slices."""
-    full_leaks = leaks if isinstance(leaks, LeakResult) and leaks.found else None
-    blocks = [format_listing(_list_main_metrics(result, full_leaks, threshold))]
+    blocks = [format_listing(_list_main_metrics(result, leaks, threshold))]
     if show_all:
         blocks.append(format_listing(_list_other_metrics(result)))
     blocks.append(_format_class_table(result, show_all=show_all))
 
-    confusions = sorted(result.mistakes, key=lambda mistake: (-mistake[2], mistake[:2]))
+    confusions = [Confusion(*mistake) for mistake in result.mistakes]
+    confusions.sort(key=lambda kind: (-kind.documents, kind.truth, kind.predicted))
     if confusions:
-        columns = CONFUSION_COLUMNS if result.has_one_label else SET_CONFUSION_COLUMNS
-        confusions = confusions[:MAX_SHOWN_CONFUSIONS]
-        blocks.append(format_table(columns, confusions, "most frequent confusions"))
+        columns = CONFUSION_COLUMNS if result.has_one_label else MULTI_LABEL_CONFUSION_COLUMNS
+        top_confusions = confusions[:MAX_SHOWN_CONFUSIONS]
+        blocks.append(format_table(columns, top_confusions, "most frequent confusions"))
 
     for column, slices in (result.slices or {}).items():
-        value_column: Column[SliceRow] = Column(column, lambda row: row[0])
-        columns_of_slices = [value_column, *SLICE_COLUMNS]
-        blocks.append(format_table(columns_of_slices, slices.items(), f"by {column}"))
+        blocks.append(format_named_table(column, SLICE_COLUMNS, slices, f"by {column}"))
 
     if show_all and sys.stdout.isatty():
         bars = _format_reliability_bars(result.reliability)
@@ -204,7 +203,7 @@ def _format_metric(
 ) -> str:
     """Return a metric with its unit and, if it has one, its interval in parentheses.
 
-    ``placeholder`` is the text for a metric without a value.
+    ``placeholder`` is the text for None. Main metrics are None if they are infinite.
     """
     value = result.get_metric(name)
     if value is None:
@@ -216,10 +215,12 @@ def _format_metric(
 
 
 def _list_main_metrics(
-    result: EvaluationResult, leaks: LeakResult | None, threshold: PredictionThreshold | None
-) -> dict[str, str | None]:
-    """Return the titles and values of the main metrics, None for those that do not apply."""
-    metrics: dict[str, str | None] = {
+    result: EvaluationResult,
+    leaks: LeakResult | SampledLeakResult | None,
+    threshold: PredictionThreshold | None,
+) -> dict[str, str]:
+    """Return the titles and values of the main metrics that apply."""
+    metrics = {
         "documents": f"{result.n:,}",
         "accuracy": _format_metric(result, "accuracy", interval_name="95 % interval "),
     }
@@ -234,16 +235,13 @@ def _list_main_metrics(
     if result.mean_cost is not None:
         metrics["mean cost"] = _format_metric(result, "mean_cost")
     if threshold is not None:
-        metrics["threshold"] = (
-            f"{threshold.answer} is the answer if p(d | {threshold.answer}) / p(d | "
-            f"{threshold.against}) > {threshold.likelihood_ratio:.4g}, "
-            f"so if p({threshold.answer} | d) > {format_number(threshold.probability)}"
-        )
+        metrics["threshold"] = _describe_threshold(threshold)
     log_loss = _format_metric(result, "log_loss", unit=" nats")
     metrics["log loss"] = log_loss + _format_known_class_loss(result)
     metrics["Brier score"] = _format_metric(result, "brier")
     metrics["calibration error"] = _format_metric(result, "ece")
-    if leaks is not None:
+    # A `SampledLeakResult` has no such metrics.
+    if isinstance(leaks, LeakResult) and leaks.found:
         metrics["in training too"] = f"{leaks.found:,}"
         metrics["accuracy without"] = _format_accuracy_without_leaks(leaks)
     if result.baselines:
@@ -258,6 +256,16 @@ def _list_main_metrics(
             f"{format_number(class_prior.brier)})"
         )
     return metrics
+
+
+def _describe_threshold(threshold: PredictionThreshold) -> str:
+    """Return the conditions, for the likelihood and the probability, under which costs decide."""
+    answer = threshold.answer
+    likelihoods = f"p(d | {answer}) / p(d | {threshold.against})"
+    return (
+        f"{answer} is the answer if {likelihoods} > {threshold.likelihood_ratio:.4g}, "
+        f"so if p({answer} | d) > {format_number(threshold.probability)}"
+    )
 
 
 def _list_other_metrics(result: EvaluationResult) -> dict[str, str]:
@@ -279,7 +287,10 @@ def _format_accuracy_without_leaks(leaks: LeakResult) -> str:
 
 
 def _format_known_class_loss(result: EvaluationResult) -> str:
-    """Return the log loss of documents of known classes, "" if all classes are known."""
+    """Return the log loss of the documents of known classes in parentheses.
+
+    Return "" if all classes are known, or if that log loss is infinite or undefined.
+    """
     known = result.known
     if known.n == result.n or known.log_loss is None:
         return ""
@@ -288,18 +299,26 @@ def _format_known_class_loss(result: EvaluationResult) -> str:
 
 
 def _format_class_table(result: EvaluationResult, *, show_all: bool) -> str:
-    """Return the table of classes. If not all fit, those with the lowest F1 are in it."""
-    rows = list(result.per_class.items())
+    """Return the table of classes, lowest F1 first if there are more than `MAX_SHOWN_CLASSES`.
+
+    Without ``show_all`` only that number of classes is shown.
+    """
+    per_class = result.per_class
+    n_classes = len(per_class)
+    if n_classes <= MAX_SHOWN_CLASSES:
+        return format_named_table("class", CLASS_COLUMNS, per_class)
+
+    # Classes that do not occur come last: their F1 of 0 says nothing about the model.
+    labels = sorted(per_class, key=lambda label: (not per_class[label].occurs, per_class[label].f1))
     title = None
-    if len(rows) > MAX_SHOWN_CLASSES:
-        rows.sort(key=lambda row: (not row[1].occurs, row[1].f1))
-        if not show_all:
-            title = (
-                f"{MAX_SHOWN_CLASSES} of {format_quantity(len(rows), 'class')}, those of least F1; "
-                "--all shows all"
-            )
-            rows = rows[:MAX_SHOWN_CLASSES]
-    return format_table(CLASS_COLUMNS, rows, title)
+    if not show_all:
+        labels = labels[:MAX_SHOWN_CLASSES]
+        title = (
+            f"{MAX_SHOWN_CLASSES} of {format_quantity(n_classes, 'class')}, those of least F1; "
+            "--all shows all"
+        )
+    sorted_classes = {label: per_class[label] for label in labels}
+    return format_named_table("class", CLASS_COLUMNS, sorted_classes, title)
 
 
 def _format_folds(folds: FoldsResult) -> list[str]:
@@ -333,20 +352,29 @@ def _format_sets(sets: SetsResult, *, show_all: bool) -> list[str]:
         "classes in a set": f"{mean_size}  ({format_interval(sets.size_interval)})",
         "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
     }
-    classes = sorted(sets.per_class.items(), key=lambda item: (item[1].coverage, item[0]))
+    labels = sorted(sets.per_class, key=lambda label: (sets.per_class[label].coverage, label))
     if not show_all:
-        classes = classes[:MAX_SHOWN_CLASSES]
+        labels = labels[:MAX_SHOWN_CLASSES]
+    class_groups = {label: sets.per_class[label] for label in labels}
+    class_columns = (*PREDICTION_SET_COLUMNS, MEAN_SET_SIZE)
     return [
         format_listing(summary),
-        format_table(SET_SIZE_COLUMNS, sets.per_size.items()),
-        format_table(SET_CLASS_COLUMNS, classes),
+        format_named_table(
+            MEAN_SET_SIZE.heading, PREDICTION_SET_COLUMNS, sets.per_size, names_are_numbers=True
+        ),
+        format_named_table("true class", class_columns, class_groups),
     ]
 
 
 def _format_risk_curve(points: Sequence[RiskPoint]) -> list[str]:
-    """Return precision by proportion of answered documents, as a table and as bars."""
+    """Return precision by proportion of answered documents, as a table and as bars.
+
+    The bars reach from the lowest precision to 1. If all are 1, each bar has the least height.
+    """
     min_precision = min(point.precision for point in points)
-    span = (1 - min_precision) or 1
+    span = 1 - min_precision
+    if span == 0:
+        span = 1.0
     bars = "".join(draw_block((point.precision - min_precision) / span) for point in points)
     scale = f"from {format_number(min_precision)} to 1, by share answered"
     return [
@@ -380,16 +408,14 @@ def _format_confusion_table(result: EvaluationResult) -> str:
     if not 1 < len(labels) <= MAX_MATRIX_CLASSES:
         return ""
 
-    rows = []
-    for number, truth in enumerate(labels, 1):
-        name = f"{number} {shorten_middle(truth, MAX_MATRIX_LABEL_CHARS)}"
-        counts = result.confusion.get(truth, {})
-        # The label "" stands for no prediction.
-        rows.append((name, *map(counts.get, (*labels, ""))))
-    headings = [str(number) for number in range(1, len(labels) + 1)]
-    if any("" in counts for counts in result.confusion.values()):
-        headings.append("none")
-    columns = [Column("true class, by answer", itemgetter(0))]
-    for index, heading in enumerate(headings, 1):
-        columns.append(Column(heading, itemgetter(index), "d", "·"))
-    return format_table(columns, rows)
+    headings = {label: str(number) for number, label in enumerate(labels, 1)}
+    rows = {
+        f"{number} {shorten_middle(truth, MAX_MATRIX_LABEL_CHARS)}": result.confusion.get(truth, {})
+        for truth, number in headings.items()
+    }
+    if any(NO_PREDICTION in counts for counts in result.confusion.values()):
+        headings[NO_PREDICTION] = "none"
+    columns: list[Column[Mapping[str, int]]] = [
+        Column(heading, methodcaller("get", label), "d", "·") for label, heading in headings.items()
+    ]
+    return format_named_table("true class, by answer", columns, rows)

@@ -310,6 +310,26 @@ def format_table(
     return format_grid(_list_headings(columns), cells, _list_numeric_columns(columns), title)
 
 
+def format_named_table(
+    heading: str,
+    columns: Sequence[Column[Record]],
+    records: Mapping[str, Record],
+    title: str | None = None,
+    *,
+    names_are_numbers: bool = False,
+) -> str:
+    """Return a table for people with a row per record: its name under ``heading``, then its cells.
+
+    ``names_are_numbers`` aligns the names right.
+    """
+    cells = format_cells(columns, records.values(), infinite="infinite")
+    rows = ([name, *row] for name, row in zip(records, cells, strict=True))
+    numeric_columns = [index + 1 for index in _list_numeric_columns(columns)]
+    if names_are_numbers:
+        numeric_columns.append(0)
+    return format_grid([heading, *_list_headings(columns)], rows, numeric_columns, title)
+
+
 def _list_headings(columns: Columns) -> list[str]:
     return [column.heading for column in columns]
 

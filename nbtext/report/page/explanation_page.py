@@ -22,6 +22,7 @@ from nbtext.report.page.charts import BAR_HEIGHT, BAR_WIDTH, draw_stretching_pic
 from nbtext.report.page.markup import (
     NO_MARKUP,
     Markup,
+    Section,
     build_page,
     format_class_name,
     format_html,
@@ -57,7 +58,7 @@ def build_explanations_page(stream: Iterable[ExplainedDocument], top: int) -> st
         anchor = f"document-{number}"
         heading = shorten_middle(explained.id, MAX_HEADING_CHARS)
         section = format_html(template, anchor, heading, content)
-        sections.append((anchor, shorten_middle(explained.id, MAX_NAME_CHARS), section))
+        sections.append(Section(anchor, shorten_middle(explained.id, MAX_NAME_CHARS), section))
     return build_page("What the words contributed", sections, "explained.css")
 
 

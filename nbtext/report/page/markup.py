@@ -1,7 +1,6 @@
-"""Markup of HTML pages: templates that escape their arguments, parts of sections, whole pages.
+"""HTML for the pages of `nbtext report` and `nbtext explain`: from single elements to whole pages.
 
-All text is escaped unless it is `Markup`, which only this module makes. The same data give the
-same bytes.
+Templates escape their arguments, unless these are `Markup`, which only this module makes.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, LiteralString
+from typing import IO, TYPE_CHECKING, LiteralString, NamedTuple
 
 from nbtext.report.output_formats import escape_controls, shorten_middle
 from nbtext.store.atomic import replace_file
@@ -25,36 +24,46 @@ MAX_PAGE_LABEL_CHARS = 60
 """A longer label is shortened in the middle."""
 
 _INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef"
-    "\U000e0000-\U000e007f]"
+    "["
+    "\u00ad"  # soft hyphen
+    "\u061c"  # Arabic letter mark
+    "\u180e"  # Mongolian vowel separator
+    "\u200b-\u200d"  # zero-width space and joiners
+    "\u2060-\u2065\u206a-\u206f"  # word joiner, invisible operators, deprecated controls
+    "\ufeff"  # byte order mark
+    "\ufff9-\ufffb"  # interlinear annotation
+    "\ufdd0-\ufdef"  # code points that are no characters
+    "\U000e0000-\U000e007f"  # tags
+    "]"
 )
-"""Characters without width that `escape_controls` keeps, and the Arabic letter mark.
+"""Characters without width that `escape_controls` keeps.
 
 They are removed, which does not change how a text reads.
 """
 
 
 class Markup(str):
-    """Text that is HTML. Only this module makes it from other text."""
+    """Text that is HTML, with all its values escaped."""
 
     __slots__ = ()
 
 
 NO_MARKUP = Markup()
+"""Stands for an element or attribute that is omitted."""
 
 
 def _escape(value: object) -> Markup:
-    r"""Return a text, number or iterable of them as markup that is safe in elements and attributes.
+    r"""Return a value as markup that is safe in elements and attributes.
 
-    Control and direction characters become codes, floats have at most two decimals, the items of
-    an iterable are joined, and `Markup` is returned unchanged.
+    Text: control and direction characters become codes. Floats: they are coordinates, so two
+    decimals are enough. Iterables: the escaped items are joined. `Markup` is returned unchanged.
 
     >>> _escape('<b> & "\u202e"'), _escape([Markup("<b>"), "<"]), _escape(2.5049)
     ('&lt;b&gt; &amp; &quot;\\u202e&quot;', '<b>&lt;', '2.5')
     """
     if isinstance(value, Markup):
         return value
-    if isinstance(value, float):  # a coordinate
+    if isinstance(value, float):
         value = f"{value:.2f}".rstrip("0").rstrip(".")
     if not isinstance(value, str) and isinstance(value, Iterable):
         return join_markup(value)
@@ -66,13 +75,14 @@ def join_markup(values: Iterable[object], separator: object = "") -> Markup:
     return Markup(_escape(separator).join(map(_escape, values)))
 
 
-def format_html(template: LiteralString, *values: object) -> Markup:
+def format_html(template: LiteralString, *values: object, **named_values: object) -> Markup:
     """Return a template of `str.format` filled with the escaped values.
 
-    >>> format_html('<p class="{}">{}</p>', "note", "a < b")
+    >>> format_html('<p class="{}">{text}</p>', "note", text="a < b")
     '<p class="note">a &lt; b</p>'
     """
-    return Markup(template.format(*map(_escape, values)))
+    escaped_by_name = {name: _escape(value) for name, value in named_values.items()}
+    return Markup(template.format(*map(_escape, values), **escaped_by_name))
 
 
 def format_attribute(name: LiteralString, value: object) -> Markup:
@@ -90,7 +100,7 @@ def insert_word_breaks(name: str) -> Markup:
 
 
 def format_note(template: LiteralString, *values: object) -> Markup:
-    """Return a paragraph that explains a figure, from a template as in `format_html`."""
+    """Return a paragraph that explains a chart or table, from a template as in `format_html`."""
     return format_html('<p class="note">{}</p>', format_html(template, *values))
 
 
@@ -114,28 +124,34 @@ def format_html_table(
 ) -> Markup:
     """Return a table; ``headings`` maps the heading of each column to a CSS class of its cells.
 
-    The CSS class is ``number`` for numbers, ``wide`` for a column that narrow screens hide, both
-    with a space between them, or None. With ``bars`` the table is styled for bars: its caption is
-    hidden, and the first cell of each row is a heading.
+    The CSS class is ``number`` for numbers, ``wide`` for a column that only wide screens show,
+    ``number wide`` for numbers that only wide screens show, or None. With ``bars`` the table is
+    styled for bars: its caption is hidden, and the first cell of each row is a heading.
     """
-    css_classes = list(headings.values())
-    heading_cells = (
+    table_class = "plain"
+    caption_class = None
+    if bars:
+        table_class = "bars"
+        caption_class = "unseen"
+    heading_row = (
         format_html('<th scope="col"{}>{}</th>', format_attribute("class", css_class), name)
         for name, css_class in headings.items()
     )
-    return format_html(
-        "<table "
-        'class="{}"><caption{}>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
-        "bars" if bars else "plain",
-        format_attribute("class", "unseen" if bars else None),
-        caption,
-        heading_cells,
-        (_format_row(row, css_classes, has_heading=bars) for row in rows),
+    body = (_format_row(row, headings.values(), has_heading=bars) for row in rows)
+    return join_markup(
+        (
+            format_html('<table class="{}">', table_class),
+            format_html(
+                "<caption{}>{}</caption>", format_attribute("class", caption_class), caption
+            ),
+            format_html("<thead><tr>{}</tr></thead>", heading_row),
+            format_html("<tbody>{}</tbody></table>", body),
+        )
     )
 
 
 def _format_row(
-    row: Sequence[object], css_classes: Sequence[str | None], *, has_heading: bool
+    row: Sequence[object], css_classes: Iterable[str | None], *, has_heading: bool
 ) -> Markup:
     cells = []
     for column, (value, css_class) in enumerate(zip(row, css_classes, strict=True)):
@@ -156,22 +172,30 @@ def make_scrollable(content: Markup, name: str) -> Markup:
     )
 
 
-def build_page(
-    title: str, sections: Sequence[tuple[str, object, Markup]], *further_styles: str
-) -> str:
+class Section(NamedTuple):
+    """A section of a page, with its entry in the table of contents."""
+
+    anchor: str
+    """The id of the heading, to which the entry links."""
+    name: str
+    """The text of the entry."""
+    content: Markup
+
+
+def build_page(title: str, sections: Sequence[Section], *further_styles: str) -> str:
     """Return a page of HTML that needs no other files and has no script.
 
-    ``sections`` have an anchor, a name for the table of contents, and their markup.
     ``further_styles`` are names of style sheets to add to the common one.
     """
     links = (
-        format_html('<li><a href="#{}">{}</a></li>', anchor, name) for anchor, name, _ in sections
+        format_html('<li><a href="#{}">{}</a></li>', section.anchor, section.name)
+        for section in sections
     )
     return Template(_read_resource("page.html")).substitute(
         title=_escape(title),
         style="".join(map(_read_resource, ("style.css", *further_styles))),
-        contents=_escape(links),
-        content="\n".join(content for *_, content in sections),
+        links=_escape(links),
+        sections="\n".join(section.content for section in sections),
     )
 
 
@@ -181,4 +205,8 @@ def _read_resource(name: str) -> str:
 
 def write_html(path: str, page: str) -> None:
     """Replace a file with a page, encoded in UTF-8. Raise `PathError` if that fails."""
-    replace_file(path, lambda file: file.writelines([page.encode("utf-8", "replace")]))
+
+    def write(file: IO[bytes]) -> None:
+        file.write(page.encode())
+
+    replace_file(path, write)

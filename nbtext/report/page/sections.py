@@ -1,4 +1,4 @@
-"""The HTML page of `nbtext report`: an evaluation of a model in sections.
+"""Write the HTML page of `nbtext report`: an evaluation of a model in sections.
 
 The sections are summary, metrics, confusion, calibration, classes, mistakes, terms, learning curve
 and provenance.
@@ -35,6 +35,7 @@ from nbtext.report.page.charts import (
 from nbtext.report.page.markup import (
     NO_MARKUP,
     Markup,
+    Section,
     build_page,
     format_class_cell,
     format_class_name,
@@ -46,7 +47,7 @@ from nbtext.report.page.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Sized
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.evaluation.learning_curves import LearningCurve
     from nbtext.evaluation.report_data import QuotedMistake, ReportData
@@ -67,8 +68,10 @@ MIN_TERM_NATS = 0.05
 """Terms with a smaller contribution are not listed, since they would be shown as 0.0."""
 
 MAX_RELIABLE_ERROR = 0.03
+"""Up to this calibration error, the summary says that the probabilities can be believed."""
+
 MAX_ROUGH_ERROR = 0.1
-"""Largest calibration errors of reliable probabilities, and of a rough guide."""
+"""Up to this calibration error, the summary says that the probabilities are a rough guide."""
 
 MIN_CALIBRATION_DOCUMENTS = 200
 """With fewer documents, noise makes a calibration error of several per cent."""
@@ -77,6 +80,8 @@ MIN_RECALL_DOCUMENTS = 10
 """With fewer documents, the recall of a class is not mentioned in the summary."""
 
 MAX_NAMED_LABELS = 3
+"""Unknown labels that the summary names. It counts the others."""
+
 MAX_TERM_CHARS = 40
 MAX_ID_CHARS = 160
 
@@ -97,6 +102,9 @@ BIN_COLUMNS: Sequence[Column[ReliabilityBin]] = (
     Column(INTERVAL, lambda bin_: bin_.interval, "%"),
 )
 
+_SECTION = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
+"""Template for the anchor, the heading and the content of a section."""
+
 TERMS_NOTE = (
     "The terms (words as the model counts them, stemmed if it stems) that tell most about each "
     "{0}: their part of the mutual information of "
@@ -105,43 +113,47 @@ TERMS_NOTE = (
 
 
 def build_report_page(data: ReportData) -> str:
-    """Return the page. Sections without content are omitted."""
-    template = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
-    sections = [
-        (anchor, name, format_html(template, anchor, heading, content))
-        for anchor, name, heading, content in _list_sections(data)
-        if content
-    ]
-    return build_page(data.title, sections)
+    """Return the page as HTML."""
+    return build_page(data.title, list(_list_sections(data)))
 
 
-def _list_sections(data: ReportData) -> Iterator[tuple[str, str, str, Markup]]:
-    """Yield the anchor, the name in the contents, the heading and the content of each section."""
+def _list_sections(data: ReportData) -> Iterator[Section]:
+    """Yield the sections in the order of the page."""
     result = data.evaluation
     kind = result.kind
     paragraphs = (format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data))
-    yield "summary", "Summary", "Summary", join_markup(paragraphs)
-    yield "figures", "Figures", "Figures", _format_metrics(data)
+    yield _make_section("summary", "Summary", "Summary", join_markup(paragraphs))
+    yield _make_section("figures", "Figures", "Figures", _format_metrics(data))
     if result.has_one_label:
-        yield "confusion", "Confusion", "What is taken for what", _format_confusion(result)
+        confusion = _format_confusion(result)
+        yield _make_section("confusion", "Confusion", "What is taken for what", confusion)
     calibration = _format_calibration(data)
-    yield "calibration", "Probabilities", "Can its probabilities be believed?", calibration
+    heading = "Can its probabilities be believed?"
+    yield _make_section("calibration", "Probabilities", heading, calibration)
     classes_name = pluralize(2, kind).capitalize()
-    yield "classes", classes_name, f"{kind.capitalize()} by {kind}", _format_classes(result)
+    heading = f"{kind.capitalize()} by {kind}"
+    yield _make_section("classes", classes_name, heading, _format_classes(result))
     if result.has_one_label:
         mistakes = _format_mistakes(data.mistakes)
-        yield "mistakes", "Mistakes", "Most confident mistakes", mistakes
-    yield "terms", "Words", f"Words of each {kind}", _format_terms(data.top_terms, kind)
+        yield _make_section("mistakes", "Mistakes", "Most confident mistakes", mistakes)
+    terms = _format_terms(data.top_terms, kind)
+    yield _make_section("terms", "Words", f"Words of each {kind}", terms)
     if data.learning_curve is not None:
         learning_curve = _format_learning_curve(data.learning_curve)
-        yield "learning", "Learning", "Learning curve", learning_curve
-    yield "made", "How made", "How it was made", _format_provenance(data)
+        yield _make_section("learning", "Learning", "Learning curve", learning_curve)
+    if data.provenance:
+        yield _make_section("made", "How made", "How it was made", _format_provenance(data))
+
+
+def _make_section(anchor: str, name: str, heading: str, content: Markup) -> Section:
+    """Return a section; ``name`` is its entry in the table of contents."""
+    return Section(anchor, name, format_html(_SECTION, anchor, heading, content))
 
 
 def _list_wrong_predictions(result: EvaluationResult) -> list[tuple[str, str, int]]:
-    """Return true class, predicted class and documents of mistakes, most frequent first.
+    """Return true class, predicted class and number of documents of each kind of mistake.
 
-    Documents without a prediction are not included.
+    The most frequent comes first. Documents without a prediction are not included.
     """
     return [(truth, predicted, n) for truth, predicted, n in result.mistakes if predicted]
 
@@ -166,31 +178,35 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
     if not result.has_one_label:
         verb = "finds exactly the labels of"
         superlative = "most frequent"
-    sentences: list[object] = [
+    sentences = [
         format_html(
-            "The model answered {} of {}. It {} <strong>{}</strong> of them (95\u00a0% "
-            "interval "
-            "{}). Always answering {}, the {} {} in "
-            "training, would be right on {}.",
+            "The model answered {} of {}.",
             format_quantity(result.n, "document"),
             _count_evaluated_classes(result),
+        ),
+        format_html(
+            " It {} <strong>{}</strong> of them (95\u00a0% interval {}).",
             verb,
             format_percent(result.accuracy),
             format_interval(interval, "%"),
+        ),
+        format_html(
+            " Always answering {}, the {} {} in training, would be right on {}.",
             format_class_name(largest.label),
             superlative,
             result.kind,
             format_percent(largest.accuracy),
-        )
+        ),
     ]
     if interval[0] <= largest.accuracy:
-        sentences.append(" So there is no sign here that the model is better than that.")
-    n_unanswered = 0
+        no_gain = format_html(" So there is no sign here that the model is better than that.")
+        sentences.append(no_gain)
     if result.has_one_label:
         n_unanswered = sum(counts.get("", 0) for counts in result.confusion.values())
-    if n_unanswered:
-        documents = format_quantity(n_unanswered, "document")
-        sentences.append(f" It gave no answer to {documents}, which counts as wrong.")
+        if n_unanswered:
+            documents = format_quantity(n_unanswered, "document")
+            unanswered = format_html(" It gave no answer to {}, which counts as wrong.", documents)
+            sentences.append(unanswered)
     if result.unknown_labels:
         sentences.append(_describe_unknown_labels(result))
     return join_markup(sentences)
@@ -222,15 +238,13 @@ def _summarize_mistakes(result: EvaluationResult) -> Markup:
         return format_html("It made no mistake on these documents.")
     confusion = _describe_first_confusion(result, mistakes)
 
-    candidates = [
-        (label, metrics)
+    recalls = {
+        label: metrics.recall
         for label, metrics in result.per_class.items()
         if metrics.support >= MIN_RECALL_DOCUMENTS and label not in result.unknown_labels
-    ]
-    if not candidates:
-        return confusion
-    weakest, metrics = min(candidates, key=lambda candidate: candidate[1].recall)
-    if metrics.recall == 1:
+    }
+    weakest = min(recalls, key=recalls.__getitem__, default=None)
+    if weakest is None or recalls[weakest] == 1:
         return confusion
     confused_with = NO_MARKUP
     for truth, predicted, _ in mistakes:
@@ -239,19 +253,23 @@ def _summarize_mistakes(result: EvaluationResult) -> Markup:
             confused_with = format_html("; most often it takes the others for {}", name)
             break
     return format_html(
-        "{} The class that it recognises least is {}: it finds {} of its {}{}.",
-        confusion,
-        format_class_name(weakest),
-        format_percent(metrics.recall),
-        format_quantity(metrics.support, "document"),
-        confused_with,
+        "{confusion} The class that it recognises least is {label}: "
+        "it finds {recall} of its {documents}{confused_with}.",
+        confusion=confusion,
+        label=format_class_name(weakest),
+        recall=format_percent(recalls[weakest]),
+        documents=format_quantity(result.per_class[weakest].support, "document"),
+        confused_with=confused_with,
     )
 
 
 def _describe_first_confusion(
     result: EvaluationResult, mistakes: Sequence[tuple[str, str, int]]
 ) -> Markup:
-    """Return a sentence on the first mistake, and on the same mistake the other way round."""
+    """Return a sentence on the most frequent mistake, and on its reverse.
+
+    ``mistakes`` are those of `_list_wrong_predictions`.
+    """
     truth, predicted, n = mistakes[0]
     n_mistakes = sum(n_documents for *_, n_documents in mistakes)
     n_reversed = result.confusion.get(predicted, {}).get(truth, 0)
@@ -273,6 +291,7 @@ def _summarize_calibration(data: ReportData) -> Markup:
     if not result.has_one_label:
         noun = "most probable labels"
         accuracy = result.get_metric("precision_at_1")
+    # Documents with predictions have these metrics.
     error = calibrated.ece or 0.0
     is_overconfident = (calibrated.confidence or 0.0) > (accuracy or 0.0)
     uncalibrated_error = ""
@@ -280,16 +299,16 @@ def _summarize_calibration(data: ReportData) -> Markup:
         uncalibrated_points = 100 * (data.uncalibrated.ece or 0.0)
         uncalibrated_error = f" (before calibration by {uncalibrated_points:.1f})"
     return format_html(
-        "<strong>{}</strong> On average its {} are {} probable by its own account, and {} are "
-        "right. In groups of about equally probable answers, "
-        "the probability differs from the share that is right by {} percentage points in the "
-        "mean{}.",
-        _rate_calibration(result.n, error, is_overconfident=is_overconfident),
-        noun,
-        format_percent(calibrated.confidence),
-        format_percent(accuracy),
-        f"{100 * error:.1f}",
-        uncalibrated_error,
+        "<strong>{verdict}</strong> On average its {noun} are {confidence} probable by its own "
+        "account, and {accuracy} are right. In groups of about equally probable answers, "
+        "the probability differs from the share that is right by {points} percentage points in "
+        "the mean{uncalibrated_error}.",
+        verdict=_rate_calibration(result.n, error, is_overconfident=is_overconfident),
+        noun=noun,
+        confidence=format_percent(calibrated.confidence),
+        accuracy=format_percent(accuracy),
+        points=f"{100 * error:.1f}",
+        uncalibrated_error=uncalibrated_error,
     )
 
 
@@ -314,11 +333,11 @@ def _summarize_leaks(data: ReportData) -> Markup:
     leaks = data.leaks
     if leaks is None or not leaks.found:
         return NO_MARKUP
-    n_documents = data.evaluation.n
-    n_checked = n_documents
+    checked = format_quantity(data.evaluation.n, "document")
     ending = "."
     if not isinstance(leaks, LeakResult):
-        n_checked = leaks.checked
+        if leaks.checked != data.evaluation.n:
+            checked = f"{format_quantity(leaks.checked, 'document')} that could be checked"
     elif leaks.without:
         interval = format_interval(leaks.without.interval, "%")
         ending = (
@@ -326,11 +345,10 @@ def _summarize_leaks(data: ReportData) -> Markup:
             f"{format_percent(leaks.without.accuracy)} (95\u00a0% interval {interval})."
         )
     return format_html(
-        "<strong>These figures may flatter the model:</strong> {} of the {} {}stand among those "
+        "<strong>These figures may flatter the model:</strong> {} of the {} stand among those "
         "that it was trained on{}",
         f"{leaks.found:,}",
-        format_quantity(n_checked, "document"),
-        "" if n_checked == n_documents else "that could be checked ",
+        checked,
         ending,
     )
 
@@ -353,8 +371,8 @@ def _format_metrics(data: ReportData) -> Markup:
     largest = _get_largest_class(result)
     cards = (
         ("Documents", f"{result.n:,}", f"of {_count_evaluated_classes(result)}"),
-        _make_metric_card(result, "Accuracy", "accuracy", result.accuracy),
-        _make_metric_card(result, "Macro F1", "macro_f1", result.macro_f1),
+        _make_metric_card(result, "Accuracy", "accuracy"),
+        _make_metric_card(result, "Macro F1", "macro_f1"),
         (
             "Baseline",
             f"{largest.accuracy:.3f}",
@@ -389,12 +407,10 @@ def _format_metrics(data: ReportData) -> Markup:
     )
 
 
-def _make_metric_card(
-    result: EvaluationResult, title: str, name: str, value: float | None
-) -> tuple[str, str, str]:
-    """Return title, value and interval of a metric."""
+def _make_metric_card(result: EvaluationResult, title: str, name: str) -> tuple[str, str, str]:
+    """Return title, value and interval of a metric; the interval is "" if it has none."""
     interval = format_interval(result.intervals.get(name), ".3f")
-    return title, format_number(value, decimals=3), interval
+    return title, format_number(result.get_metric(name), decimals=3), interval
 
 
 def _make_probability_card(
@@ -402,7 +418,7 @@ def _make_probability_card(
 ) -> tuple[str, str, str]:
     """Return title, value and note of a metric of probabilities.
 
-    If calibration changes it, the note is the value before calibration.
+    If the model is calibrated, the note is the value before calibration instead.
     """
     value = format_number(getattr(data.calibrated, name), decimals=3)
     if data.uncalibrated:
@@ -436,18 +452,18 @@ def _format_confusion(result: EvaluationResult) -> Markup:
         table = make_scrollable(format_html_table(caption, headings, rows), caption)
     heat_map = draw_confusion_table(classes, result.confusion)
     return format_html(
-        '{}{}{}<p class="note hint{}">Scroll the table sideways to see every answer '
-        "→</p><figure>{}<figcaption>{}</figcaption></figure>",
-        table,
-        format_note(
+        '{table}{note}{omitted}<p class="note hint{width_class}">Scroll the table sideways to see '
+        "every answer →</p><figure>{heat_map}<figcaption>{legend}</figcaption></figure>",
+        table=table,
+        note=format_note(
             "Each row is a true class, each column an answer; classes that are confused most come "
             "first. The share of its row makes a cell&#x27;s shade: "
             "blue where right, orange where wrong."
         ),
-        _format_omitted_classes(result, classes),
-        " many" if len(classes) > MAX_UNSCROLLED_CLASSES else "",
-        make_scrollable(heat_map, "Confusion of classes"),
-        draw_legend(),
+        omitted=_format_omitted_classes(result, len(classes)),
+        width_class=" many" if len(classes) > MAX_UNSCROLLED_CLASSES else "",
+        heat_map=make_scrollable(heat_map, "Confusion of classes"),
+        legend=draw_legend(),
     )
 
 
@@ -467,17 +483,17 @@ def _format_calibration(data: ReportData) -> Markup:
             "that changes nothing."
         )
     return format_html(
-        '{}<div class="pair">{}{}</div>{}{}',
-        format_note(
+        '{note}<div class="pair">{before}{after}</div>{missing_note}{risk_curve}',
+        note=format_note(
             "Answers are grouped by their probability. Dots: the share of right answers in each "
             "group, with its 95\u00a0% interval; on the "
             "dashed line probabilities say what happens, below it the model is too sure. Columns: "
             "how many answers each group has."
         ),
-        uncalibrated_diagram,
-        _format_reliability(heading, "after", data.calibrated),
-        missing_note,
-        _format_risk_curve(data.risk_curve) if data.risk_curve else NO_MARKUP,
+        before=uncalibrated_diagram,
+        after=_format_reliability(heading, "after", data.calibrated),
+        missing_note=missing_note,
+        risk_curve=_format_risk_curve(data.risk_curve) if data.risk_curve else NO_MARKUP,
     )
 
 
@@ -514,16 +530,17 @@ def _format_figure(
     records: Iterable[Record],
 ) -> Markup:
     """Return a chart with its heading, and its numbers as a table that can be opened."""
-    css_classes = dict.fromkeys((column.heading for column in columns), "number")
+    css_classes = {column.heading: "number" for column in columns}
     css_classes[INTERVAL] = "number wide"
     return format_html(
-        "<figure><figcaption><h3>{}</h3><span>{}</span></figcaption>{}<p "
-        'class="axis">{}</p><details><summary>Numbers</summary>{}</details></figure>',
-        heading,
-        subheading,
-        chart,
-        axis_title,
-        format_html_table(heading, css_classes, format_cells(columns, records)),
+        "<figure><figcaption><h3>{heading}</h3><span>{subheading}</span></figcaption>{chart}"
+        '<p class="axis">{axis_title}</p>'
+        "<details><summary>Numbers</summary>{table}</details></figure>",
+        heading=heading,
+        subheading=subheading,
+        chart=chart,
+        axis_title=axis_title,
+        table=format_html_table(heading, css_classes, format_cells(columns, records)),
     )
 
 
@@ -561,7 +578,7 @@ def _format_classes(result: EvaluationResult) -> Markup:
             "intervals.",
             result.kind,
         ),
-        _format_omitted_classes(result, classes),
+        _format_omitted_classes(result, len(classes)),
         make_scrollable(table, f"Each {result.kind}"),
     )
 
@@ -579,20 +596,16 @@ def _format_ratio(name: str, value: float, interval: Interval, n_documents: int)
     return format_html(template, f"{value:.3f}", interval_text, draw_bar(value, title, interval))
 
 
-def _format_omitted_classes(result: EvaluationResult, shown_classes: Sized) -> Markup:
+def _format_omitted_classes(result: EvaluationResult, n_shown: int) -> Markup:
     """Return a note on the classes that are not shown, no markup if all are shown."""
     n_classes = sum(1 for metrics in result.per_class.values() if metrics.occurs)
-    n_shown = len(shown_classes)
     n_omitted = n_classes - n_shown
     if not n_omitted:
         return NO_MARKUP
-    shown_text = (
-        f"The {format_quantity(n_shown, result.kind)} with most documents "
-        f"{'is' if n_shown == 1 else 'are'} shown"
-    )
     return format_note(
-        "{}; {} more {} left out.",
-        shown_text,
+        "The {} with most documents {} shown; {} more {} left out.",
+        format_quantity(n_shown, result.kind),
+        "is" if n_shown == 1 else "are",
         format_quantity(n_omitted, result.kind),
         "is" if n_omitted == 1 else "are",
     )
@@ -621,43 +634,47 @@ def _format_mistake(quoted: QuotedMistake) -> Markup:
     truth_probability = "a class that the model does not know"
     if quoted.probability_of_truth is not None:
         truth_probability = f"probability {_format_probability(quoted.probability_of_truth)}"
-    excerpt = (_format_excerpt_piece(piece.text, piece.nats) for piece in quoted.excerpt)
     terms = NO_MARKUP
     if mistake.terms:
-        items = [
-            format_html(
-                '<li><span class="data">{}</span> <span>{}</span></li>',
-                shorten_middle(term, MAX_TERM_CHARS),
-                format_nats(nats),
-            )
-            for term, nats in mistake.terms
-            if nats >= MIN_TERM_NATS
-        ]
-        terms = format_html(
-            '<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', items
-        )
+        terms = _format_mistake_terms(mistake.terms)
     return format_html(
-        '<article><h3>{}<span class="beside"> ({}) </span>taken for {}<span class="beside"> '
-        '(probability {})</span></h3><p class="id data">{}</p>'
-        '<blockquote><p dir="auto">{}</p></blockquote>{}</article>',
-        format_class_name(mistake.truth),
-        truth_probability,
-        format_class_name(mistake.answer),
-        _format_probability(mistake.probability),
-        shorten_middle(mistake.id, MAX_ID_CHARS),
-        excerpt,
-        terms,
+        '<article><h3>{truth}<span class="beside"> ({truth_probability}) </span>taken for {answer}'
+        '<span class="beside"> (probability {probability})</span></h3><p class="id data">{id}</p>'
+        '<blockquote><p dir="auto">{excerpt}</p></blockquote>{terms}</article>',
+        truth=format_class_name(mistake.truth),
+        truth_probability=truth_probability,
+        answer=format_class_name(mistake.answer),
+        probability=_format_probability(mistake.probability),
+        id=shorten_middle(mistake.id, MAX_ID_CHARS),
+        excerpt=(_format_excerpt_piece(piece.text, piece.nats) for piece in quoted.excerpt),
+        terms=terms,
     )
 
 
-def _format_excerpt_piece(text: str, nats: float) -> object:
-    """Return a piece of a text, marked if it has nats."""
-    if not nats:
+def _format_mistake_terms(terms: Iterable[tuple[str, float]]) -> Markup:
+    """Return the terms that contributed most to a mistake, with their contributions in nats."""
+    items = [
+        format_html(
+            '<li><span class="data">{}</span> <span>{}</span></li>',
+            shorten_middle(term, MAX_TERM_CHARS),
+            format_nats(contribution),
+        )
+        for term, contribution in terms
+        if contribution >= MIN_TERM_NATS
+    ]
+    return format_html(
+        '<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', items
+    )
+
+
+def _format_excerpt_piece(text: str, contribution: float) -> object:
+    """Return a piece of a text, marked if it contributed to the mistake (in nats)."""
+    if not contribution:
         return text
     return format_html(
         '<mark class="{}" title="{} nats">{}</mark>',
-        "for" if nats > 0 else "against",
-        format_nats(nats),
+        "for" if contribution > 0 else "against",
+        format_nats(contribution),
         text,
     )
 
@@ -679,17 +696,17 @@ def _format_terms(top_terms: Iterable[ClassTerms], kind: str) -> Markup:
 
 
 def _format_class_terms(class_terms: ClassTerms) -> Markup:
+    """Return the terms of a class, which have values above 0, with bars."""
     max_value = max(value for _, value in class_terms.terms)
     items = []
     for term, value in class_terms.terms:
-        length = max(value, 0.0) / max_value if max_value > 0 else 0.0
         thousandths = f"{1000 * value:.2f}"
         items.append(
             format_html(
                 '<li><span class="data">{0}</span><span class="unseen">{1}</span>{2}</li>',
                 shorten_middle(term, MAX_TERM_CHARS),
                 thousandths,
-                draw_bar(length, thousandths),
+                draw_bar(value / max_value, thousandths),
             )
         )
     heading = format_class_cell(class_terms.label)
