@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.errors import format_quantity
 from nbtext.metrics.outcomes import METRICS
@@ -20,6 +20,7 @@ from nbtext.report.output_formats import (
     format_grid,
     format_interval,
     format_listing,
+    format_named_table,
     format_number,
     format_percent,
     format_table,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve
     from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult
 
-    MetricRow = tuple[str, float | None, float | None, Difference]
-    """The title of a metric, its values for A and B, and their difference."""
     Trial = Mapping[str, Any]
 
 MAX_CHANGES = 10
@@ -52,17 +51,21 @@ CHANGE_COLUMNS: Sequence[Column[DisagreementCount]] = (
     Column("answer of B", lambda change: change.b, placeholder="(none)"),
     Column("documents", lambda change: change.documents, ","),
 )
-AGREEMENT_COLUMNS: Sequence[Column[tuple[str, int, int]]] = (
-    Column("documents", lambda row: row[0]),
-    Column("B right", lambda row: row[1], ","),
-    Column("B wrong", lambda row: row[2], ","),
-)
-METRIC_COLUMNS: Sequence[Column[MetricRow]] = (
-    Column("figure", lambda row: row[0]),
-    Column("A", lambda row: row[1], ".4f", placeholder="infinite"),
-    Column("B", lambda row: row[2], ".4f", placeholder="infinite"),
-    Column("B − A", lambda row: row[3].difference, "+.4f"),
-    Column("95 % interval of B − A", lambda row: row[3].interval, "+.4f"),
+
+
+class ComparedMetric(NamedTuple):
+    """The values of a metric for the models A and B; None if infinite."""
+
+    a: float | None
+    b: float | None
+    difference: Difference
+
+
+METRIC_COLUMNS: Sequence[Column[ComparedMetric]] = (
+    Column("A", lambda metric: metric.a, ".4f", placeholder="infinite"),
+    Column("B", lambda metric: metric.b, ".4f", placeholder="infinite"),
+    Column("B − A", lambda metric: metric.difference.difference, "+.4f"),
+    Column("95 % interval of B − A", lambda metric: metric.difference.interval, "+.4f"),
 )
 
 
@@ -73,22 +76,23 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         interval = format_interval(model.intervals["accuracy"])
         accuracy = format_number(model.accuracy)
         summary[f"accuracy of {name}"] = f"{accuracy}  (95 % interval {interval})"
-    metrics = (
-        (METRIC_TITLES[name], getattr(result.a, name), getattr(result.b, name), difference)
-        for name, difference in result.differences.items()
+    metrics = []
+    for name, difference in result.differences.items():
+        metric = ComparedMetric(getattr(result.a, name), getattr(result.b, name), difference)
+        metrics.append((METRIC_TITLES[name], metric))
+    table = result.table
+    agreement = (
+        ("A right", f"{table.both_right:,}", f"{table.only_a_right:,}"),
+        ("A wrong", f"{table.only_b_right:,}", f"{table.both_wrong:,}"),
     )
-    agreement = [
-        ("A right", result.table.both_right, result.table.only_a_right),
-        ("A wrong", result.table.only_b_right, result.table.both_wrong),
-    ]
     changes = ""
     if result.changed:
         rows = result.changes[:MAX_CHANGES]
         changes = format_table(CHANGE_COLUMNS, rows, "most frequent changes")
     print_blocks(
         format_listing(summary),
-        format_table(METRIC_COLUMNS, metrics),
-        format_table(AGREEMENT_COLUMNS, agreement),
+        format_named_table("figure", METRIC_COLUMNS, metrics),
+        format_grid(("documents", "B right", "B wrong"), agreement, numeric_columns=(1, 2)),
         "".join(f"{sentence}\n" for sentence in _describe_differences(result)),
         changes,
     )
@@ -493,27 +497,28 @@ def write_prevalence(
 def _print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     """Print the proportion of each class, largest first, and a table by group if there are any."""
     block = "#" if is_ascii_terminal() else "█"
-    classes = sorted(result.all.prevalence.items(), key=lambda item: -item[1].share)
-    columns: list[Column[tuple[str, ClassProportion]]] = [
-        Column("class", lambda row: row[0]),
-        Column("share", lambda row: row[1].share, ".3f"),
-        Column("95 % interval", lambda row: (row[1].low, row[1].high), ".3f"),
-        Column("by counting answers", lambda row: row[1].counted, ".3f"),
-        Column("", lambda row: block * round(MAX_BAR_CHARS * row[1].share)),
+    prevalence = result.all.prevalence
+    labels = sorted(prevalence, key=lambda label: prevalence[label].share, reverse=True)
+    classes = [(label, prevalence[label]) for label in labels]
+    columns: list[Column[ClassProportion]] = [
+        Column("share", lambda proportion: proportion.share, ".3f"),
+        Column("95 % interval", lambda proportion: (proportion.low, proportion.high), ".3f"),
+        Column("by counting answers", lambda proportion: proportion.counted, ".3f"),
+        Column("", lambda proportion: block * round(MAX_BAR_CHARS * proportion.share)),
     ]
 
     groups = ""
     if result.by:
-        labels = [label for label, _ in classes[:MAX_CLASS_COLUMNS]]
+        column_labels = labels[:MAX_CLASS_COLUMNS]
         rows = []
         for value, group in result.by.items():
-            proportions = [_format_proportion(group.prevalence[label]) for label in labels]
+            proportions = [_format_proportion(group.prevalence[label]) for label in column_labels]
             rows.append((value, f"{group.documents:,}", *proportions))
-        headings = (str(column), "documents", *labels)
+        headings = (str(column), "documents", *column_labels)
         groups = format_grid(headings, rows, numeric_columns=range(1, len(headings)))
     print_blocks(
         format_listing({"documents": f"{result.all.documents:,}"}),
-        format_table(columns, classes),
+        format_named_table("class", columns, classes),
         groups,
     )
 

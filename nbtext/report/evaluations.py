@@ -184,7 +184,7 @@ def _format_metrics_and_classes(
         blocks.append(format_table(columns, top_confusions, "most frequent confusions"))
 
     for column, slices in (result.slices or {}).items():
-        blocks.append(format_named_table(column, SLICE_COLUMNS, slices, f"by {column}"))
+        blocks.append(format_named_table(column, SLICE_COLUMNS, slices.items(), f"by {column}"))
 
     if show_all and sys.stdout.isatty():
         bars = _format_reliability_bars(result.reliability)
@@ -306,7 +306,7 @@ def _format_class_table(result: EvaluationResult, *, show_all: bool) -> str:
     per_class = result.per_class
     n_classes = len(per_class)
     if n_classes <= MAX_SHOWN_CLASSES:
-        return format_named_table("class", CLASS_COLUMNS, per_class)
+        return format_named_table("class", CLASS_COLUMNS, per_class.items())
 
     # Classes that do not occur come last: their F1 of 0 says nothing about the model.
     labels = sorted(per_class, key=lambda label: (not per_class[label].occurs, per_class[label].f1))
@@ -317,7 +317,7 @@ def _format_class_table(result: EvaluationResult, *, show_all: bool) -> str:
             f"{MAX_SHOWN_CLASSES} of {format_quantity(n_classes, 'class')}, those of least F1; "
             "--all shows all"
         )
-    sorted_classes = {label: per_class[label] for label in labels}
+    sorted_classes = [(label, per_class[label]) for label in labels]
     return format_named_table("class", CLASS_COLUMNS, sorted_classes, title)
 
 
@@ -355,12 +355,15 @@ def _format_sets(sets: SetsResult, *, show_all: bool) -> list[str]:
     labels = sorted(sets.per_class, key=lambda label: (sets.per_class[label].coverage, label))
     if not show_all:
         labels = labels[:MAX_SHOWN_CLASSES]
-    class_groups = {label: sets.per_class[label] for label in labels}
+    class_groups = [(label, sets.per_class[label]) for label in labels]
     class_columns = (*PREDICTION_SET_COLUMNS, MEAN_SET_SIZE)
     return [
         format_listing(summary),
         format_named_table(
-            MEAN_SET_SIZE.heading, PREDICTION_SET_COLUMNS, sets.per_size, names_are_numbers=True
+            MEAN_SET_SIZE.heading,
+            PREDICTION_SET_COLUMNS,
+            sets.per_size.items(),
+            names_are_numbers=True,
         ),
         format_named_table("true class", class_columns, class_groups),
     ]
@@ -409,10 +412,10 @@ def _format_confusion_table(result: EvaluationResult) -> str:
         return ""
 
     headings = {label: str(number) for number, label in enumerate(labels, 1)}
-    rows = {
-        f"{number} {shorten_middle(truth, MAX_MATRIX_LABEL_CHARS)}": result.confusion.get(truth, {})
-        for truth, number in headings.items()
-    }
+    rows = []
+    for truth, number in headings.items():
+        name = f"{number} {shorten_middle(truth, MAX_MATRIX_LABEL_CHARS)}"
+        rows.append((name, result.confusion.get(truth, {})))
     if any(NO_PREDICTION in counts for counts in result.confusion.values()):
         headings[NO_PREDICTION] = "none"
     columns: list[Column[Mapping[str, int]]] = [

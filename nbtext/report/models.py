@@ -1,6 +1,7 @@
 """Print a model: overview, criteria, perplexity, thresholds, and documents drawn from it.
 
-Also print the findings of `nbtext doctor`, and list the provenance of a report page.
+These are outputs of `nbtext inspect` and `nbtext generate`. The table of `nbtext doctor` and the
+provenance in the page of `nbtext report` are also made here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from nbtext.report.output_formats import (
     escape_controls_on_terminal,
     format_grid,
     format_listing,
+    format_named_table,
     format_settings,
     format_table,
     make_tuple_columns,
@@ -50,21 +52,17 @@ if TYPE_CHECKING:
     )
     from nbtext.model.text_classifier import TextClassifier
 
-    PartRow = tuple[str, Criteria | PartCriteria, float | None]
-    """The name of a part, its criteria, and n of the BIC (None for the model)."""
-
-PART_COLUMNS: Sequence[Column[PartRow]] = (
-    Column("part", lambda row: row[0]),
-    Column("log evidence", lambda row: row[1].evidence, ",.2f"),
-    Column("log likelihood", lambda row: row[1].log_likelihood, ",.2f"),
-    Column("parameters", lambda row: row[1].parameters, ","),
-    Column("n", lambda row: row[2], ","),
-    Column("AIC", lambda row: row[1].aic, ",.2f"),
-    Column("BIC", lambda row: row[1].bic, ",.2f"),
+PART_COLUMNS: Sequence[Column[Criteria | PartCriteria]] = (
+    Column("log evidence", lambda criteria: criteria.evidence, ",.2f"),
+    Column("log likelihood", lambda criteria: criteria.log_likelihood, ",.2f"),
+    Column("parameters", lambda criteria: criteria.parameters, ","),
+    # A model has no n of its own: its BIC is the sum of those of its parts.
+    Column("n", lambda criteria: getattr(criteria, "observations", None), ","),
+    Column("AIC", lambda criteria: criteria.aic, ",.2f"),
+    Column("BIC", lambda criteria: criteria.bic, ",.2f"),
 )
-CLASS_EVIDENCE_COLUMNS: Sequence[Column[tuple[str, float]]] = (
-    Column("class", lambda row: row[0]),
-    Column("log evidence of its data (nats)", lambda row: row[1], ",.2f"),
+CLASS_EVIDENCE_COLUMNS: Sequence[Column[float]] = (
+    Column("log evidence of its data (nats)", lambda log_evidence: log_evidence, ",.2f"),
 )
 
 
@@ -89,10 +87,14 @@ def print_criteria(criteria: Criteria) -> None:
     }
     class_table = ""
     if criteria.evidence_of_classes:
-        class_table = format_table(CLASS_EVIDENCE_COLUMNS, criteria.evidence_of_classes.items())
-    rows: list[PartRow] = [(part.part, part, part.observations) for part in criteria.parts]
-    rows.append(("the whole", criteria, None))
-    print_blocks(format_listing(summary), class_table, format_table(PART_COLUMNS, rows))
+        class_evidences = criteria.evidence_of_classes.items()
+        class_table = format_named_table("class", CLASS_EVIDENCE_COLUMNS, class_evidences)
+    parts: list[tuple[str, Criteria | PartCriteria]] = [
+        (part.part, part) for part in criteria.parts
+    ]
+    parts.append(("the whole", criteria))
+    part_table = format_named_table("part", PART_COLUMNS, parts)
+    print_blocks(format_listing(summary), class_table, part_table)
 
 
 def _format_nats(value: float) -> str:
@@ -120,26 +122,35 @@ def _get_unknown_proportion(perplexity: ClassPerplexity) -> float | None:
     return perplexity.unknown / perplexity.tokens if perplexity.tokens else None
 
 
-PERPLEXITY_COLUMNS: Sequence[Column[tuple[str, ClassPerplexity]]] = (
-    Column("class", lambda row: row[0]),
-    Column("documents", lambda row: row[1].documents, ","),
-    Column("tokens", lambda row: row[1].tokens, ","),
-    Column("unknown", lambda row: _get_unknown_proportion(row[1]), ".1%"),
-    Column("perplexity", lambda row: row[1].perplexity if row[1].tokens else None, ",.1f"),
+def _get_perplexity(perplexity: ClassPerplexity) -> float | None:
+    """Return the perplexity, None without tokens."""
+    return perplexity.perplexity if perplexity.tokens else None
+
+
+PERPLEXITY_COLUMNS: Sequence[Column[ClassPerplexity]] = (
+    Column("documents", lambda perplexity: perplexity.documents, ","),
+    Column("tokens", lambda perplexity: perplexity.tokens, ","),
+    Column("unknown", _get_unknown_proportion, ".1%"),
+    Column("perplexity", _get_perplexity, ",.1f"),
 )
 
 
 def print_perplexities(perplexities: Perplexities) -> None:
     """Print the perplexity of each class, and of all classes together."""
     rows = [*perplexities.classes.items(), ("all of them", perplexities.all)]
-    print_blocks(format_table(PERPLEXITY_COLUMNS, rows))
+    print_blocks(format_named_table("class", PERPLEXITY_COLUMNS, rows))
 
 
-def _get_missing_documents(threshold: PrecisionThreshold) -> int | str | None:
-    """Return the number of documents that a threshold still needs, None if there is one."""
+def _count_missing_documents(threshold: PrecisionThreshold) -> int | str | None:
+    """Return the number of further documents that are needed for a threshold.
+
+    Return None if the threshold exists, and a text if more documents would not help.
+    """
     if threshold.probability is not None:
         return None
-    return "more would not help" if threshold.more is None else threshold.more
+    if threshold.more is None:
+        return "more would not help"
+    return threshold.more
 
 
 THRESHOLD_COLUMNS: Sequence[Column[PrecisionThreshold]] = (
@@ -154,7 +165,7 @@ THRESHOLD_COLUMNS: Sequence[Column[PrecisionThreshold]] = (
     Column("left-out answers", lambda threshold: threshold.documents, ","),
     Column("from there", lambda threshold: threshold.answered, ","),
     Column("right", lambda threshold: threshold.right, ","),
-    Column("more needed", _get_missing_documents, ","),
+    Column("more needed", _count_missing_documents, ","),
 )
 
 
@@ -166,26 +177,20 @@ def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
 MAX_LISTED_NAMES = 10
 """Fields, and seed words, that are listed by name. Others are only counted."""
 
-CLASS_COLUMNS: Sequence[Column[tuple[str, ClassOverview]]] = (
-    Column("class", lambda row: row[0]),
-    Column("documents", lambda row: row[1].documents, ","),
-    Column("tokens", lambda row: row[1].tokens, ","),
-    Column("prior", lambda row: row[1].prior, ".4f"),
-    Column("terms that speak most for it", lambda row: row[1].top_terms),
+CLASS_COLUMNS: Sequence[Column[ClassOverview]] = (
+    Column("documents", lambda overview: overview.documents, ","),
+    Column("tokens", lambda overview: overview.tokens, ","),
+    Column("prior", lambda overview: overview.prior, ".4f"),
+    Column("terms that speak most for it", lambda overview: overview.top_terms),
 )
 
 
 def print_overview(overview: Overview) -> None:
     """Print sizes and settings of a model, calibration, weights, attributes and classes."""
-    blocks = [
-        format_listing(
-            {
-                **_summarize_overview(overview),
-                "training": _join_settings(overview.training),
-                "reading": _join_settings(overview.reading),
-            }
-        )
-    ]
+    summary = _summarize_overview(overview)
+    summary["training"] = _join_settings(overview.training)
+    summary["reading"] = _join_settings(overview.reading)
+    blocks = [format_listing(summary)]
     if overview.calibration is not None:
         blocks.append(_format_calibration_quality(overview.calibration))
     if overview.linear is not None:
@@ -194,7 +199,8 @@ def print_overview(overview: Overview) -> None:
     for name, attribute in overview.attributes.items():
         if attribute.classes:
             blocks.append(_format_attribute(name, attribute))
-    print_blocks(*blocks, format_table(CLASS_COLUMNS, overview.classes.items()))
+    blocks.append(format_named_table("class", CLASS_COLUMNS, overview.classes.items()))
+    print_blocks(*blocks)
 
 
 def _join_settings(settings: Mapping[str, object]) -> str:
@@ -205,21 +211,20 @@ def _format_calibration_quality(calibration: CalibrationOverview) -> str:
     """Return a table of the metrics of probabilities before and after calibration."""
     n_documents = format_quantity(calibration.documents, "document")
     columns: list[Column[str]] = [
-        Column(
-            f"{n_documents}, each judged by a model without it", lambda name: METRIC_TITLES[name]
-        ),
         Column("before", lambda name: calibration.before[name], ".4f"),
         Column("after calibration", lambda name: calibration.after[name], ".4f"),
     ]
-    return format_table(columns, PROBABILITY_METRICS)
+    named_metrics = [(METRIC_TITLES[name], name) for name in PROBABILITY_METRICS]
+    heading = f"{n_documents}, each judged by a model without it"
+    return format_named_table(heading, columns, named_metrics)
 
 
 def _format_two_class_weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
-    columns: list[Column[tuple[str, float]]] = [
-        Column(f"term, for {' above 0, for '.join(classes)} below", lambda row: row[0]),
-        Column("w", lambda row: row[1], ".4f"),
-    ]
-    return format_table(columns, [*linear.terms.items(), ("b, without any term", linear.b)])
+    """Return a table of the weights of terms, which are above 0 for the first class."""
+    columns: list[Column[float]] = [Column("w", lambda weight: weight, ".4f")]
+    heading = f"term, for {' above 0, for '.join(classes)} below"
+    weights = [*linear.terms.items(), ("b, without any term", linear.b)]
+    return format_named_table(heading, columns, weights)
 
 
 def _format_boundaries(overview: Overview) -> Iterator[str]:
@@ -249,7 +254,10 @@ def _format_boundaries(overview: Overview) -> Iterator[str]:
 
 
 def _format_attribute(name: str, attribute: AttributeOverview | CategoriesOverview) -> str:
-    """Return a table of the parameters of an attribute by class."""
+    """Return a table of the parameters of an attribute by class.
+
+    All classes have the same parameters.
+    """
     title = f"{name}, {attribute.kind}"
     smoothing = getattr(attribute, "smoothing", None)
     if smoothing is not None:

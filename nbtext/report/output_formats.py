@@ -313,17 +313,19 @@ def format_table(
 def format_named_table(
     heading: str,
     columns: Sequence[Column[Record]],
-    records: Mapping[str, Record],
+    named_records: Iterable[tuple[str, Record]],
     title: str | None = None,
     *,
     names_are_numbers: bool = False,
 ) -> str:
     """Return a table for people with a row per record: its name under ``heading``, then its cells.
 
-    ``names_are_numbers`` aligns the names right.
+    Columns with a format are aligned right, and the names too if they are numbers.
     """
-    cells = format_cells(columns, records.values(), infinite="infinite")
-    rows = ([name, *row] for name, row in zip(records, cells, strict=True))
+    rows = []
+    for name, record in named_records:
+        cells = [column.format_cell(record, "infinite", str) for column in columns]
+        rows.append([name, *cells])
     numeric_columns = [index + 1 for index in _list_numeric_columns(columns)]
     if names_are_numbers:
         numeric_columns.append(0)

@@ -1,8 +1,9 @@
-"""Tables of terms for people: the terms of words, and the best terms of classes."""
+"""Print the terms of words, and the best terms of classes, for `nbtext inspect`."""
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import chain, zip_longest
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nbtext.errors import format_quantity
@@ -12,6 +13,7 @@ from nbtext.report.output_formats import (
     escape_controls,
     format_interval,
     format_listing,
+    format_named_table,
     format_table,
     is_ascii_terminal,
     print_blocks,
@@ -19,26 +21,20 @@ from nbtext.report.output_formats import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.inspection.terms import (
         ClassDetails,
         TermDetails,
         TermInClass,
-        TermValue,
         WordDetails,
     )
 
-    ClassRow = tuple[str, TermInClass]
-    """A class and its details of a term."""
-    BestTerms = tuple[TermValue | tuple[str, str], ...]
-    """The best term by each of three measures; two empty texts if a measure has fewer terms."""
-
-TERM_COLUMNS: Sequence[Column[ClassRow]] = (
-    Column("count", lambda row: row[1].count, ","),
-    Column("documents", lambda row: row[1].documents, ","),
-    Column("probability", lambda row: row[1].probability, ".3g"),
-    Column("95 % credible", lambda row: format_interval(row[1].interval, ".3g")),
+TERM_COLUMNS: Sequence[Column[TermInClass]] = (
+    Column("count", lambda details: details.count, ","),
+    Column("documents", lambda details: details.documents, ","),
+    Column("probability", lambda details: details.probability, ".3g"),
+    Column("95 % credible", lambda details: format_interval(details.interval, ".3g")),
 )
 
 
@@ -62,8 +58,11 @@ def print_word_details(words: Sequence[WordDetails]) -> None:
 
 
 DENSITY_LINE_CHARS = 80
+"""Length of a line with a class name and the sparkline of its posterior density."""
+
 MAX_LABEL_CHARS = 24
 MAX_DENSITIES = 20
+"""Classes with a sparkline."""
 
 
 def _format_term(term: TermDetails, symbol: str) -> Iterator[str]:
@@ -77,37 +76,40 @@ def _format_term(term: TermDetails, symbol: str) -> Iterator[str]:
         counts = ", ".join(f"{word} {count:,}" for word, count in term.forms.items())
         forms = format_listing({"occurs as": counts})
     heading = term.term if term.selected else f"{term.term}, left out of the model"
-    classes = sorted(term.classes.items(), key=lambda row: -(row[1].probability or 0.0))
-    label_column: Column[ClassRow] = Column(heading, lambda row: row[0])
-    yield forms + format_table([label_column, *TERM_COLUMNS], classes)
+    labels = sorted(
+        term.classes, key=lambda label: term.classes[label].probability or 0.0, reverse=True
+    )
+    classes = [(label, term.classes[label]) for label in labels]
+    yield forms + format_named_table(heading, TERM_COLUMNS, classes)
 
     densities = _draw_densities(classes, symbol)
     if densities:
         yield densities
 
 
-def _draw_densities(classes: Sequence[ClassRow], symbol: str) -> str:
+def _draw_densities(classes: Iterable[tuple[str, TermInClass]], symbol: str) -> str:
     """Return a sparkline of the posterior density per class, "" if no class has a posterior."""
     import numpy as np
 
     from nbtext.language_model.dirichlet import compute_beta_bin_probabilities
 
-    posteriors = [
-        (label, cell.posterior, cell.interval)
-        for label, cell in classes
-        if cell.posterior and cell.interval
-    ][:MAX_DENSITIES]
-    if not posteriors:
+    rows: list[tuple[str, list[float], list[float]]] = []
+    for label, details in classes:
+        if details.posterior and details.interval:
+            name = shorten_middle(escape_controls(label), MAX_LABEL_CHARS)
+            rows.append((name, details.posterior, details.interval))
+    rows = rows[:MAX_DENSITIES]
+    if not rows:
         return ""
 
-    names = [shorten_middle(escape_controls(label), MAX_LABEL_CHARS) for label, *_ in posteriors]
-    name_width = max(map(len, names)) + 2
-    axis_end = min(1.0, 1.25 * max(interval[1] for *_, interval in posteriors))
+    name_width = max(len(name) for name, *_ in rows) + 2
+    max_probability = max(high for *_, (_, high) in rows)
+    axis_end = min(1.0, 1.25 * max_probability)
     edges = np.linspace(0.0, axis_end, DENSITY_LINE_CHARS - name_width + 1)
     ascii_only = is_ascii_terminal()
 
     lines = [f"posterior density of {symbol} from 0 to {axis_end:.3g}, each class on its own scale"]
-    for name, (_, (a, b), _) in zip(names, posteriors, strict=True):
+    for name, (a, b), _ in rows:
         density = compute_beta_bin_probabilities(a, b, edges).tolist()
         lines.append(name.ljust(name_width) + draw_sparkline(density, ascii_only=ascii_only))
     return "".join(f"{line}\n" for line in lines)
@@ -120,14 +122,11 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
     for label, details in classes.items():
         symbol = details.probability_of.symbol
         meanings[symbol] = details.probability_of.meaning
-        ranked_terms = zip_longest(
-            details.probability, details.lift, details.mutual_information, fillvalue=("", "")
-        )
         title = (
             f"{label}: {format_quantity(details.documents, 'document')}, "
             f"{format_quantity(details.tokens, 'token')}, prior {details.prior:.4f}"
         )
-        blocks.append(format_table(_best_term_columns(symbol), enumerate(ranked_terms, 1), title))
+        blocks.append(_format_best_terms(details, title))
     meanings["nats"] = (
         "of mutual information, by which select-features ranks: by the language models, whatever "
         "the classifier"
@@ -135,14 +134,20 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
     print_blocks(*blocks, format_listing(meanings))
 
 
-def _best_term_columns(symbol: str) -> list[Column[tuple[int, BestTerms]]]:
-    """Return columns for a rank and the best terms at that rank."""
-    return [
-        Column("", lambda row: row[0], "d"),
-        Column("most probable", lambda row: row[1][0][0]),
-        Column(symbol, lambda row: row[1][0][1], ".3g"),
-        Column("above the corpus", lambda row: row[1][1][0]),
-        Column("lift", lambda row: row[1][1][1], ".3g"),
-        Column("most telling", lambda row: row[1][2][0]),
-        Column("nats", lambda row: row[1][2][1], ".3g"),
+def _format_best_terms(details: ClassDetails, title: str) -> str:
+    """Return a table with a row per rank: the term of this rank and its value, by each measure."""
+    columns: list[Column[Sequence[object]]] = [
+        Column("", itemgetter(0), "d"),
+        Column("most probable", itemgetter(1)),
+        Column(details.probability_of.symbol, itemgetter(2), ".3g"),
+        Column("above the corpus", itemgetter(3)),
+        Column("lift", itemgetter(4), ".3g"),
+        Column("most telling", itemgetter(5)),
+        Column("nats", itemgetter(6), ".3g"),
     ]
+    # A measure may have fewer terms than another one.
+    ranking = zip_longest(
+        details.probability, details.lift, details.mutual_information, fillvalue=("", "")
+    )
+    rows = [(rank, *chain.from_iterable(pairs)) for rank, pairs in enumerate(ranking, 1)]
+    return format_table(columns, rows, title)

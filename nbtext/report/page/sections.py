@@ -243,7 +243,7 @@ def _summarize_mistakes(result: EvaluationResult) -> Markup:
         for label, metrics in result.per_class.items()
         if metrics.support >= MIN_RECALL_DOCUMENTS and label not in result.unknown_labels
     }
-    weakest = min(recalls, key=recalls.__getitem__, default=None)
+    weakest = min(recalls, key=lambda label: recalls[label], default=None)
     if weakest is None or recalls[weakest] == 1:
         return confusion
     confused_with = NO_MARKUP
