@@ -1,11 +1,12 @@
-"""Charts of an HTML page: bars, reliability diagrams and curves as SVG, confusions as a table.
+"""Charts of the HTML pages: bars, reliability diagrams and curves as SVG, confusions as a table.
 
-Colours and fonts come from the style sheet of the page.
+Colours and fonts come from the style sheets of the pages.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 100.0
 BAR_HEIGHT = 8.0
+"""Size of a bar in the units of its picture, which stretches."""
 
 
 class _Plot(NamedTuple):
-    """The area of a plot in its picture. Coordinates are in pixels, and y grows downwards."""
+    """The area of a plot in its chart. Coordinates are in pixels, and y grows downwards."""
 
     left: float
     top: float
@@ -57,30 +59,51 @@ class _Plot(NamedTuple):
         return self.top + self.height
 
     def get_point(self, proportion: float, value: float) -> tuple[float, float]:
-        """Return x and y."""
+        """Return the coordinates x and y of a proportion of the width and a value."""
         return self.get_x(proportion), self.get_y(value)
 
     def draw_horizontal_line(self, kind: str, value: float) -> Markup:
-        """Draw a line at a value over the whole width."""
+        """Draw a line over the whole width at a value."""
         y = self.get_y(value)
         return _draw_line(kind, self.left, y, self.get_x(1), y)
 
     def draw_vertical_line(self, kind: str, proportion: float) -> Markup:
-        """Draw a line at a proportion of the width over the whole height."""
+        """Draw a line over the whole height at a proportion of the width."""
         x = self.get_x(proportion)
         return _draw_line(kind, x, self.top, x, self.bottom)
 
     def draw_y_label(self, value: float, text: str, offset: float = 4) -> Markup:
-        """Write a text left of a value, ``offset`` pixels below it."""
+        """Write a text left of the plot, its baseline ``offset`` pixels below a value."""
         return _draw_text("y", self.left - 8, self.get_y(value) + offset, text)
 
+    def draw_whisker(self, x: float, interval: Interval) -> Markup:
+        """Draw an interval of values as a vertical line."""
+        low, high = interval
+        return _draw_line("whisker", x, self.get_y(low), x, self.get_y(high))
 
-RELIABILITY_PLOT = _Plot(46.0, 12.0, 280.0, 280.0)
-COUNT_PLOT = _Plot(46.0, 310.0, 280.0, 44.0)
+    def draw_quarter_labels(self, offset: float) -> list[Markup]:
+        """Write the quarters of the width in per cent, ``offset`` pixels below the plot."""
+        y = self.bottom + offset
+        return [
+            _draw_text("x", self.get_x(quarter), y, format_percent(quarter, 0))
+            for quarter in QUARTERS
+        ]
+
+
+RELIABILITY_PLOT = _Plot(left=46.0, top=12.0, width=280.0, height=280.0)
+COUNT_PLOT = _Plot(left=46.0, top=310.0, width=280.0, height=44.0)
 """The number of documents per bin, below the reliability plot."""
 
-CURVE_PLOT = _Plot(46.0, 12.0, 560.0, 240.0)
+RELIABILITY_SIZE = "340 380"
+"""Width and height of a chart with the two plots."""
+
+CURVE_PLOT = _Plot(left=46.0, top=12.0, width=560.0, height=240.0)
 """A learning curve or a risk curve."""
+
+CURVE_SIZE = "620 284"
+"""Width and height of a chart with this plot."""
+
+COUNT_BAR_WIDTH = 10
 
 MIN_BIN_ANSWERS = 20
 """A bin with fewer predictions is drawn faintly, because its interval is long."""
@@ -88,8 +111,13 @@ MIN_BIN_ANSWERS = 20
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 HIT_STEPS = (0.25, 0.5, 0.75, 0.9)
+"""Proportions of a row at which the shade of a cell on the diagonal changes."""
+
 MISTAKE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""Proportions of a row at which the shade of a cell changes; mistakes are rarer than hits."""
+"""Proportions of a row at which the shade of any other cell changes."""
+
+MAX_TICKS = 8
+"""With more ticks, only powers of ten remain on a logarithmic axis."""
 
 
 def draw_bar(value: float, title: str, interval: Interval | None = None) -> Markup:
@@ -133,14 +161,14 @@ def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label:
     """
     filled_bins = [bin_ for bin_ in bins if bin_.documents]
     max_documents = max((bin_.documents for bin_ in filled_bins), default=1)
+    plot = RELIABILITY_PLOT
     points = [
-        RELIABILITY_PLOT.get_point(bin_.confidence or 0.0, bin_.accuracy or 0.0)
+        plot.get_point(bin_.confidence or 0.0, bin_.accuracy or 0.0)  # None in empty bins only
         for bin_ in filled_bins
     ]
-    plot = RELIABILITY_PLOT
     return _draw_chart(
         series,
-        "340 380",
+        RELIABILITY_SIZE,
         label,
         (plot.draw_horizontal_line("grid", quarter) for quarter in QUARTERS),
         (plot.draw_vertical_line("grid", quarter) for quarter in QUARTERS),
@@ -150,39 +178,34 @@ def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label:
         COUNT_PLOT.draw_horizontal_line("base", 0),
         COUNT_PLOT.draw_y_label(1, f"{max_documents:,}", 8),
         COUNT_PLOT.draw_y_label(0, "0", 1),
-        (_draw_bin(bin_, max_documents) for bin_ in filled_bins),
-        (
-            _draw_text("x", plot.get_x(quarter), COUNT_PLOT.bottom + 18, format_percent(quarter, 0))
-            for quarter in QUARTERS
-        ),
+        map(partial(_draw_bin, max_documents=max_documents), filled_bins, points),
+        COUNT_PLOT.draw_quarter_labels(18),
     )
 
 
-def _draw_bin(bin_: ReliabilityBin, max_documents: int) -> Markup:
+def _draw_bin(bin_: ReliabilityBin, point: tuple[float, float], max_documents: int) -> Markup:
     """Draw the point of a bin with its interval, and the bar of its documents below."""
-    x, y = RELIABILITY_PLOT.get_point(bin_.confidence or 0.0, bin_.accuracy or 0.0)
-    low, high = bin_.interval or (0.0, 0.0)
-    whisker = _draw_line("whisker", x, RELIABILITY_PLOT.get_y(low), x, RELIABILITY_PLOT.get_y(high))
+    x, y = point
     bar_height = COUNT_PLOT.height * bin_.documents / max_documents
     title = (
         f"{format_quantity(bin_.documents, 'answer')} of mean probability "
         f"{format_percent(bin_.confidence)}: {format_percent(bin_.accuracy)} right, "
         f"95\u00a0% interval {format_interval(bin_.interval, '%')}"
     )
-    template = (
-        '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle><rect class="count" '
-        'x="{}" y="{}" width="10" height="{}"></rect></g>'
-    )
     return format_html(
-        template,
+        '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle>{}</g>',
         format_attribute("class", "few" if bin_.documents < MIN_BIN_ANSWERS else None),
         title,
-        whisker,
+        RELIABILITY_PLOT.draw_whisker(x, bin_.interval or (0.0, 0.0)),
         x,
         y,
-        x - 5,
-        COUNT_PLOT.bottom - bar_height,
-        bar_height,
+        format_html(
+            '<rect class="count" x="{}" y="{}" width="{}" height="{}"></rect>',
+            x - COUNT_BAR_WIDTH / 2,
+            COUNT_PLOT.bottom - bar_height,
+            COUNT_BAR_WIDTH,
+            bar_height,
+        ),
     )
 
 
@@ -194,37 +217,33 @@ def draw_learning_curve(
     The axis of documents is logarithmic. A forecast with a value is a ring with its interval at
     the end of a dashed line.
     """
+    first_documents = points[0].documents
     last_documents = points[-1].documents
     values = []
     for point in points:
         values += [*point.accuracy_band, point.macro_f1, point.training_accuracy]
-    has_forecast = forecast is not None and forecast.value is not None
-    if forecast is not None and has_forecast:
+    if forecast is not None and forecast.value is not None:
         last_documents = forecast.documents
-        values += [forecast.value or 0.0, *(forecast.interval or ())]
+        values += [forecast.value, *(forecast.interval or ())]
     min_value = floor(10 * min(values)) / 10
     max_value = ceil(10 * max(values)) / 10
     plot = CURVE_PLOT._replace(min_value=min_value, value_range=max(max_value - min_value, 0.1))
 
-    first_documents = points[0].documents
     to_proportion = make_log_scale(first_documents, last_documents)
-    positions = [to_proportion(point.documents) for point in points]
-    curve = [
-        _CurvePoint(position, point.accuracy, point.accuracy_band, _describe_point(point))
-        for position, point in zip(positions, points, strict=True)
-    ]
-    macro_f1 = [
-        plot.get_point(position, point.macro_f1)
-        for position, point in zip(positions, points, strict=True)
-    ]
-    training_accuracy = [
-        plot.get_point(position, point.training_accuracy)
-        for position, point in zip(positions, points, strict=True)
-    ]
+    curve = []
+    macro_f1 = []
+    training_accuracy = []
+    for point in points:
+        x = to_proportion(point.documents)
+        title = _describe_point(point)
+        curve.append(_CurvePoint(x, point.accuracy, point.accuracy_band, title))
+        macro_f1.append(plot.get_point(x, point.macro_f1))
+        training_accuracy.append(plot.get_point(x, point.training_accuracy))
     ring = NO_MARKUP
-    if forecast is not None and has_forecast:
-        curve_end = plot.get_point(positions[-1], points[-1].accuracy)
-        ring = _draw_forecast(forecast, plot, to_proportion(forecast.documents), curve_end)
+    if forecast is not None and forecast.value is not None:
+        curve_end = plot.get_point(curve[-1].x, curve[-1].value)
+        centre = plot.get_point(to_proportion(forecast.documents), forecast.value)
+        ring = _draw_forecast(forecast, plot, curve_end, centre)
     return _draw_curve(
         label,
         plot,
@@ -254,8 +273,8 @@ def _draw_log_axis(plot: _Plot, first: int, last: int) -> tuple[list[Markup], li
     """Return vertical grid lines and labels of a logarithmic axis of numbers of documents."""
     to_proportion = make_log_scale(first, last)
     ticks = _choose_ticks(first, last)
-    # Labels of powers of ten stay on narrow screens, which hide the minor ones.
-    major_ticks = {tick for tick in ticks if str(tick)[0] == "1"} or set(ticks)
+    # Narrow screens hide minor ticks.
+    major_ticks = list(filter(_is_power_of_ten, ticks)) or ticks
     lines = []
     labels = []
     for tick in ticks:
@@ -267,14 +286,13 @@ def _draw_log_axis(plot: _Plot, first: int, last: int) -> tuple[list[Markup], li
 
 
 def _draw_forecast(
-    forecast: Forecast, plot: _Plot, proportion: float, curve_end: tuple[float, float]
+    forecast: Forecast, plot: _Plot, curve_end: tuple[float, float], centre: tuple[float, float]
 ) -> Markup:
     """Draw a forecast as a ring with its interval, and a dashed line from the curve to it."""
-    x, y = plot.get_point(proportion, forecast.value or 0.0)
+    x, y = centre
     whisker = NO_MARKUP
     if forecast.interval is not None:
-        low, high = forecast.interval
-        whisker = _draw_line("whisker", x, plot.get_y(low), x, plot.get_y(high))
+        whisker = plot.draw_whisker(x, forecast.interval)
     title = (
         f"{format_quantity(forecast.documents, 'document')}: forecast "
         f"{format_percent(forecast.value)}, "
@@ -299,12 +317,8 @@ def draw_risk_curve(points: Sequence[RiskPoint], label: str) -> Markup:
         )
         for point in points
     ]
-    x_labels = (
-        _draw_text("x", plot.get_x(quarter), plot.bottom + 20, format_percent(quarter, 0))
-        for quarter in QUARTERS
-    )
     levels = [1 - step / 10 for step in range(round(plot.value_range * 10) + 1)]
-    return _draw_curve(label, plot, levels, x_labels, curve)
+    return _draw_curve(label, plot, levels, plot.draw_quarter_labels(20), curve)
 
 
 class _CurvePoint(NamedTuple):
@@ -328,9 +342,9 @@ def _draw_curve(
     other_curves: object = NO_MARKUP,
     forecast: Markup = NO_MARKUP,
 ) -> Markup:
-    """Draw a curve with its band over horizontal lines at ``levels``.
+    """Draw a curve with its band over horizontal lines at the values ``levels``.
 
-    ``x_axis``, ``other_curves`` and ``forecast`` are markup. Later elements cover earlier ones.
+    ``x_axis`` and ``other_curves`` are markup, or iterables of it.
     """
     coordinates = [plot.get_point(point.x, point.value) for point in points]
     lower_edge = [plot.get_point(point.x, point.band[0]) for point in points]
@@ -340,9 +354,10 @@ def _draw_curve(
         format_html(template, point.title, x, y)
         for point, (x, y) in zip(points, coordinates, strict=True)
     )
+    # Later elements cover earlier ones.
     return _draw_chart(
         "curve",
-        "620 284",
+        CURVE_SIZE,
         label,
         (plot.draw_horizontal_line("grid", level) for level in levels),
         (plot.draw_y_label(level, format_percent(level, 0)) for level in levels),
@@ -360,14 +375,17 @@ def make_log_scale(low: float, high: float) -> Callable[[float], float]:
 
     Equal factors become equal steps. Both bounds are above 0; if they are equal, the result is 0.5.
     """
-    span = log10(high) - log10(low)
-    return lambda value: (log10(value) - log10(low)) / span if span else 0.5
+    start = log10(low)
+    span = log10(high) - start
+    if span == 0:
+        return lambda _: 0.5
+    return lambda value: (log10(value) - start) / span
 
 
 def _choose_ticks(low: int, high: int) -> list[int]:
-    """Return 1, 2 and 5 times powers of ten within the bounds, at least one.
+    """Return 1, 2 and 5 times powers of ten within the bounds.
 
-    If there are more than eight, return the powers only. If there are none, return the bounds.
+    Return the powers only if there are more than `MAX_TICKS`. Return the bounds if there are none.
 
     >>> _choose_ticks(90, 1200)
     [100, 200, 500, 1000]
@@ -378,9 +396,14 @@ def _choose_ticks(low: int, high: int) -> list[int]:
             tick = step * 10**power
             if low <= tick <= high:
                 ticks.append(tick)
-    if len(ticks) > 8:
-        ticks = [tick for tick in ticks if str(tick)[0] == "1"]
+    if len(ticks) > MAX_TICKS:
+        ticks = list(filter(_is_power_of_ten, ticks))
     return ticks or sorted({low, high})
+
+
+def _is_power_of_ten(tick: int) -> bool:
+    """Return True for 1 · 10^n, False for 2 · 10^n and 5 · 10^n."""
+    return str(tick).startswith("1")
 
 
 def _draw_chart(kind: str, size: str, label: str, *elements: object) -> Markup:
@@ -428,7 +451,7 @@ def select_classes(
     """
     classes = {label: metrics for label, metrics in per_class.items() if metrics.occurs}
     labels_by_size = sorted(
-        classes, key=lambda label: -classes[label].support - classes[label].answered
+        classes, key=lambda label: classes[label].support + classes[label].answered, reverse=True
     )
     selected = sorted(labels_by_size[:max_classes], key=lambda label: (classes[label].f1, label))
     return {label: classes[label] for label in selected}
@@ -437,9 +460,14 @@ def select_classes(
 def sort_by_confusion(
     classes: Mapping[str, ClassResult], mistakes: Iterable[tuple[str, str, int]]
 ) -> dict[str, ClassResult]:
-    """Return the classes in the order of the mistakes, so that confused pairs are neighbours."""
-    confused = [label for truth, predicted, _ in mistakes for label in (truth, predicted)]
-    labels = dict.fromkeys((*confused, *classes))
+    """Return the classes in the order of the mistakes, so that confused pairs are neighbours.
+
+    A mistake is a true class, a predicted class and the number of documents.
+    """
+    labels: list[str] = []
+    for truth, predicted, _ in mistakes:
+        labels += [truth, predicted]
+    labels += classes
     return {label: classes[label] for label in labels if label in classes}
 
 
@@ -450,12 +478,14 @@ def draw_confusion_table(
 
     A cell is the darker, the larger its proportion of the row.
     """
-    is_small = len(classes) > MAX_NUMBERED_CLASSES
+    has_small_cells = len(classes) > MAX_NUMBERED_CLASSES
     rows = []
     for truth, metrics in classes.items():
         counts = confusion.get(truth, {})
         cells = [
-            _draw_cell(truth, label, counts.get(label, 0), metrics.support, hide_number=is_small)
+            _draw_cell(
+                truth, label, counts.get(label, 0), metrics.support, hide_number=has_small_cells
+            )
             for label in classes
         ]
         rows.append(format_html("<tr>{}{}</tr>", _format_class_heading(truth, "row"), cells))
@@ -463,7 +493,7 @@ def draw_confusion_table(
         '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer '
         '(columns)</caption><thead><tr><td class="corner"><span>'
         "true class ↓ answer →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
-        " small" if is_small else "",
+        " small" if has_small_cells else "",
         (_format_class_heading(label, "col") for label in classes),
         rows,
     )
@@ -481,12 +511,12 @@ def _draw_cell(truth: str, predicted: str, n: int, support: int, *, hide_number:
         description = f"{name} taken for {shorten_middle(predicted, MAX_AXIS_LABEL_CHARS)}"
     proportion = n / support
     n_documents = format_quantity(support, "document")
-    number = f"{n:,}"
+    content = format_html('<span class="unseen">{}</span>' if hide_number else "{}", f"{n:,}")
     return format_html(
         '<td class="{}" title="{}">{}</td>',
         _get_shade_class(proportion, is_correct=is_correct),
         f"{description}: {n:,} of {n_documents}, {format_percent(proportion)}",
-        format_html('<span class="unseen">{}</span>', number) if hide_number else number,
+        content,
     )
 
 
