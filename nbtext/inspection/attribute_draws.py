@@ -1,4 +1,7 @@
-"""Samplers of attributes: functions that draw values from their distributions in a class."""
+"""Make functions that draw the attributes of a document from their distributions in a class.
+
+`nbtext.inspection.generation` uses them. In formulas k is a class.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def make_attribute_sampler(model: FittedModel, label: int) -> ValueSampler:
-    """Return a function that draws all attributes of a document of the class ``label``.
+    """Return a function that draws all attributes of a document of a class.
 
-    The values are in the order of the attributes' names. A value without a distribution is None.
+    ``label`` is the index of the class. The values are in the order of the attributes' names. A
+    value without a distribution is None.
     """
     samplers = list(_make_samplers(model, label))
     return lambda random: [value for draw in samplers for value in draw(random)]
@@ -49,14 +53,16 @@ def _make_samplers(model: FittedModel, label: int) -> Iterator[ValueSampler]:
 def make_category_sampler(attribute: CategoricalAttribute, label: int) -> ValueSampler:
     """Return a function that draws a category a ~ φ_k.
 
-    Categories that training never saw are called "unseen 1", "unseen 2" and so on. The function
-    draws None if the class has no distribution.
+    φ_k are the probabilities of the categories in the class. Categories that training never saw
+    are called "unseen 1", "unseen 2" and so on. The function draws None if all probabilities are 0.
     """
     distribution = attribute.language_models
     vocabulary = distribution.statistics.vocabulary
     n_unseen = distribution.n_unseen_outcomes
     terms = np.flatnonzero(distribution.selected)
-    unseen_weight = distribution.estimate_unseen_outcome_probability()[label] if n_unseen else 0.0
+    unseen_weight = 0.0
+    if n_unseen:
+        unseen_weight = distribution.estimate_unseen_outcome_probability()[label]
     weights = np.append(distribution.compute_probability(terms)[:, label], unseen_weight)
     if not np.any(weights > 0):
         return lambda _: [None]
@@ -65,7 +71,7 @@ def make_category_sampler(attribute: CategoricalAttribute, label: int) -> ValueS
     prefix_length = len(make_category_term(attribute.name, ""))
 
     def draw(random: np.random.Generator) -> list[str]:
-        index = int(urn.draw(1, random)[0])
+        index = int(urn.draw(1, random)[0])  # the index after the terms is an unseen category
         if index < terms.size:
             return [vocabulary.get_term(int(terms[index]))[prefix_length:]]
         return [f"unseen {random.integers(n_unseen) + 1}"]
@@ -74,12 +80,12 @@ def make_category_sampler(attribute: CategoricalAttribute, label: int) -> ValueS
 
 
 def make_count_sampler(counts: PoissonAttributes, label: int) -> ValueSampler:
-    """Return a function that draws counts x ~ Poisson(λ_k)."""
+    """Return a function that draws counts from Poisson distributions with the means λ_k."""
     return lambda random: random.poisson(counts.rates[label]).tolist()
 
 
 def make_number_sampler(numbers: NormalAttributes, label: int) -> ValueSampler:
-    """Return a function that draws numbers x ~ N(μ_k, σ²_k)."""
+    """Return a function that draws numbers from N(μ_k, σ²_k)."""
     means = numbers.means[label]
     deviations = np.sqrt(numbers.variances[label])
     return lambda random: random.normal(means, deviations).tolist()
@@ -102,7 +108,7 @@ def make_feature_sampler(classifier: Classifier, label: int) -> ValueSampler:
     gaussians = classifier.gaussians
 
     def draw(random: np.random.Generator) -> list[float]:
-        features = gaussians.draw(label, random)[n_latent:]
+        features = gaussians.draw(label, random)[n_latent:]  # latent features come first
         values: list[float] = (numbers.centres + numbers.scales * features).tolist()
         return values
 

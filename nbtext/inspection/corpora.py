@@ -1,4 +1,4 @@
-"""Inspect a corpus before training, in one pass.
+"""Inspect a corpus before training, in one pass, for `nbtext doctor`.
 
 Report its format, classes, lengths, encodings and language, and warn of anything unusual.
 """
@@ -29,6 +29,7 @@ from nbtext.model.operations import find_contradictions, find_last_equal
 from nbtext.prediction.labels import Label, list_labels
 from nbtext.settings import KIND_BY_NAME, LANGUAGES, Reading, Settings
 from nbtext.store.ledger import compute_fingerprint
+from nbtext.text.analyzer import UNKNOWN_TERM
 from nbtext.text.words import load_stop_words
 
 if TYPE_CHECKING:
@@ -46,11 +47,19 @@ MAX_REPEATED_PROPORTION = 0.01
 """Proportion of documents with the text of another document above which there is a warning."""
 
 MIN_STOP_WORD_PROPORTION = 0.15
+"""The stop words of another language indicate it from this proportion of all words."""
+
 MIN_STOP_WORDS = 20
-"""Stop words of another language that indicate it: proportion of all words, and number."""
+"""The stop words of another language indicate it from this number."""
+
+MIN_STOP_WORD_RATIO = 2
+"""How many times as frequent as those of the expected language they must be."""
 
 SIMILAR_LANGUAGE_RATIO = 0.8
-"""A language is also named if its stop words are this proportion of the most frequent ones."""
+"""A language is also named if it has this proportion of the stop words of the likeliest one."""
+
+DIGEST_BYTES = 8
+"""Bytes of the fingerprint of a text that are compared."""
 
 
 class _Unreadable(NamedTuple):
@@ -86,14 +95,16 @@ class CorpusOverview:
 
 @dataclass
 class _CorpusScan:
-    """Numbers that are collected while documents are read and counted."""
+    """The numbers of documents that `scan` collects while they are read and counted."""
 
     sizes: array[int] = field(default_factory=lambda: array("q"))
     """Bytes of text of each readable document."""
     digests: bytearray = field(default_factory=bytearray)
-    """Eight bytes per readable document with text. ``names`` and ``labels`` are in this order."""
+    """`DIGEST_BYTES` of the fingerprint of each readable document that has text."""
     names: list[str] = field(default_factory=list)
+    """Names of the documents of ``digests``, in the same order."""
     labels: list[Label] = field(default_factory=list)
+    """Labels of the documents of ``digests``, in the same order."""
     class_sizes: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     """Number of documents that look like mail, HTML and so on."""
@@ -101,7 +112,7 @@ class _CorpusScan:
     first_unreadable: list[_Unreadable] = field(default_factory=list)
 
     def scan(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the readable documents, and collect numbers of all documents."""
+        """Yield the readable documents. The numbers are complete after the last one."""
         first_objects: dict[Label, Label] = {}
         for document in documents:
             if document.problem is not None:
@@ -111,12 +122,13 @@ class _CorpusScan:
                     self.first_unreadable.append(unreadable)
                 continue
             content = document.digest_bytes
-            label = document.label or ""
-            label = first_objects.setdefault(label, label)  # saves memory: one object per label
+            document_label = document.label or ""
+            # Save memory: equal labels share one object.
+            label = first_objects.setdefault(document_label, document_label)
             self.sizes.append(len(content))
             self.class_sizes.update(list_labels(label))
-            if content:  # empty texts would all be repeated texts
-                self.digests.extend(compute_fingerprint(content)[:8])
+            if content:  # all empty texts are equal, but not repeated
+                self.digests.extend(compute_fingerprint(content)[:DIGEST_BYTES])
                 self.names.append(document.id)
                 self.labels.append(label)
             self.kinds.update(detect_text_kinds(document.text))
@@ -141,7 +153,7 @@ def inspect_corpus(
     scan = _CorpusScan()
     settings = _make_counting_settings(resolved_reading, language)
     content_findings: list[Finding] = []
-    with suppress(NoDocumentsError):
+    with suppress(NoDocumentsError):  # the overview then shows why there are no documents
         statistics = count_labelled_documents(
             scan.scan(corpus), Analysis(settings)
         ).labelled_statistics
@@ -191,10 +203,11 @@ def _check_contents(
     """Return warnings about classes, repeated texts, kinds of documents and language."""
     reading = settings.reading
     findings = list(check_corpus_statistics(statistics, reading, n_terms=statistics.n_terms))
-    if all(finding.check != "columns" for finding in findings):
-        # If the columns are wrong, the sizes of classes are meaningless.
+    has_wrong_columns = any(finding.check == "columns" for finding in findings)
+    if not has_wrong_columns:  # otherwise the sizes of classes are meaningless
         findings += _check_class_sizes(scan.class_sizes)
-    last_rows = find_last_equal(np.frombuffer(scan.digests, "<u8"))
+    digests = np.frombuffer(scan.digests, f"<u{DIGEST_BYTES}")
+    last_rows = find_last_equal(digests)
     findings += _check_repeated_texts(last_rows, scan.names)
     if statistics.posterior_type.is_exclusive:
         findings += find_contradictions(last_rows, scan.labels, scan.names)
@@ -251,16 +264,14 @@ def _describe_sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding
 
     class_sizes = corpus.class_sizes
     if class_sizes:
-        detail = (
-            f"{format_quantity(len(class_sizes), 'class')}: {format_sizes(class_sizes, MAX_NAMED)}"
-        )
+        n_classes = format_quantity(len(class_sizes), "class")
+        detail = f"{n_classes}: {format_sizes(class_sizes, MAX_NAMED)}"
         n_labels = sum(class_sizes.values())
         if n_labels != corpus.documents:
-            mean = f"{n_labels / corpus.documents:.2f}"
-            detail += f"; {mean} labels a document"
+            detail += f"; {n_labels / corpus.documents:.2f} labels a document"
         yield Finding("classes", PASSED, detail)
 
-    if not (corpus.not_utf8 or n_replaced):
+    if not corpus.not_utf8 and not n_replaced:
         yield Finding("encoding", PASSED, "all valid in their encoding")
     if corpus.empty:
         detail = f"without text: {format_quantity(corpus.empty, 'document')}"
@@ -275,17 +286,16 @@ def _describe_sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding
 
 def _check_language(statistics: ClassStatistics, language: str) -> Iterator[Finding]:
     """Yield a warning if the stop words clearly indicate another language."""
-    # Words that do not occur have the id −1, which selects the 0 at the end.
-    counts = np.append(statistics.term_counts, 0)
-    vocabulary = statistics.vocabulary
-    stop_word_counts = {
-        name: counts[vocabulary.find(load_stop_words(name, name))].sum() for name in LANGUAGES
-    }
+    term_counts = statistics.term_counts
+    stop_word_counts = {}
+    for name in LANGUAGES:
+        terms = statistics.vocabulary.find(load_stop_words(name, name))
+        stop_word_counts[name] = sum(term_counts[term] for term in terms if term != UNKNOWN_TERM)
     max_count = max(stop_word_counts.values())
     min_count = max(
         MIN_STOP_WORDS,
-        MIN_STOP_WORD_PROPORTION * counts.sum(),
-        2 * stop_word_counts.get(language, 0),
+        MIN_STOP_WORD_PROPORTION * term_counts.sum(),
+        MIN_STOP_WORD_RATIO * stop_word_counts.get(language, 0),
     )
     if max_count >= min_count:
         likely_languages = " or ".join(

@@ -1,4 +1,4 @@
-"""Criteria of how well a model fits its data: evidence, AIC and BIC, in nats.
+"""Compute how well a model fits its data: evidence, AIC and BIC, in nats, for `nbtext inspect`.
 
 A model has parts (class prior, text, columns), each with its own criteria. `compare_models`
 compares a model with other models of the same data by their evidence.
@@ -45,9 +45,9 @@ class PartCriteria(NamedTuple):
 
     part: str
     evidence: float | None
-    """None if the part has no prior."""
+    """Log evidence; None if the part has no prior."""
     log_likelihood: float
-    """At maximum likelihood, like `aic` and `bic`."""
+    """Log-likelihood at the maximum-likelihood estimate, from which AIC and BIC are computed."""
     parameters: int
     """Number of free parameters."""
     observations: float
@@ -63,13 +63,14 @@ class Criteria:
     evidence: float | None
     """Log evidence of data and labels; of the data only if the labels have no evidence.
 
-    None if the data have no evidence."""
+    None if the data have no evidence.
+    """
     evidence_of_labels: float | None
-    """None for an empirical class prior, which is of maximum likelihood."""
+    """Log evidence of the labels. None for an empirical class prior, which has no prior."""
     evidence_of_classes: dict[str, float] | None
-    """By class; None if a part of the model has no prior."""
+    """Log evidence of the data by class. None if a part of the model has no prior."""
     log_likelihood: float
-    """At maximum likelihood, like `aic` and `bic`."""
+    """Log-likelihood at the maximum-likelihood estimate, from which AIC and BIC are computed."""
     parameters: int
     """Number of free parameters."""
     tokens: float
@@ -81,11 +82,8 @@ class Criteria:
 def compute_criteria(model: Classifier) -> Criteria:
     """Return the criteria of a model and of its parts.
 
-    Each part has its own n in the BIC. The n of the class prior is the number of documents, or for
-    a model of texts only the number of tokens.
-
-    Raise `UsageError` if the classifier has no criteria, and if a class has equal numbers only, so
-    that their likelihood is unbounded.
+    Raise `UsageError` if the classifier has no criteria, and if all numbers of a class are equal,
+    so that their likelihood is unbounded.
     """
     statistics = model.training.statistics
     settings = model.training.settings
@@ -93,11 +91,10 @@ def compute_criteria(model: Classifier) -> Criteria:
         settings, INFORMATION_CRITERIA, *list_label_requests(statistics.posterior_type)
     )
     fits = compute_component_fits(model)
-    impossible = [fit.component for fit in fits if not np.isfinite(fit.fit.log_likelihood)]
-    if impossible:
-        impossible_parts = join_names(impossible, 3)
+    unbounded = [fit.component for fit in fits if not isfinite(fit.fit.log_likelihood)]
+    if unbounded:
         raise UsageError(
-            f"AIC and BIC are not defined for {impossible_parts}: in a class all "
+            f"AIC and BIC are not defined for {join_names(unbounded, 3)}: in a class all "
             "documents have the same number"
         )
 
@@ -130,7 +127,11 @@ def compute_criteria(model: Classifier) -> Criteria:
 def _compute_part_criteria(
     model: Classifier, fits: Sequence[ComponentFit], label_evidence: float | None
 ) -> list[PartCriteria]:
-    """Return the criteria of the class prior, then of each part that has data."""
+    """Return the criteria of the class prior, then of each part that has data.
+
+    Each part has its own n in the BIC. The n of the class prior is the number of documents, or for
+    a model of texts only the number of tokens.
+    """
     statistics = model.training.statistics
     documents = statistics.observed_counts.class_documents
     prior_fit = measure_label_fit(model.training.settings.class_prior, model.prior, documents)
@@ -145,14 +146,23 @@ def _compute_part_criteria(
     return criteria
 
 
-def _make_part(fit: ComponentFit, evidence: float | None) -> PartCriteria:
-    return PartCriteria(fit.component, evidence, *fit.fit, fit.fit.aic, fit.fit.bic)
+def _make_part(part: ComponentFit, evidence: float | None) -> PartCriteria:
+    fit = part.fit
+    return PartCriteria(
+        part=part.component,
+        evidence=evidence,
+        log_likelihood=fit.log_likelihood,
+        parameters=fit.n_parameters,
+        observations=fit.n_observations,
+        aic=fit.aic,
+        bic=fit.bic,
+    )
 
 
 def estimate_labelled_classifier(model: TextClassifier) -> Classifier:
-    """Return the classifier estimated from the labelled documents only, without unlabelled ones.
+    """Return the classifier that is estimated from the labelled documents only.
 
-    The parameters that need documents are fitted again if the model keeps all its documents.
+    If the model keeps all its documents, the parameters that need documents are fitted to them.
     """
     fitted = model.fitted
     sample = model.counts.sample
@@ -164,7 +174,7 @@ def estimate_labelled_classifier(model: TextClassifier) -> Classifier:
 def _sum_evidence(fits: list[ComponentFit]) -> Floats | None:
     """Return the log evidence of each class over all parts, shape (n_classes,).
 
-    None if a part has no prior.
+    Return None if a part has no prior.
     """
     evidences = [fit.evidence for fit in fits if fit.evidence is not None]
     if len(evidences) < len(fits):
@@ -193,7 +203,7 @@ class ComparedModel:
     probability: float
     """p(m | data), if all models have the same prior probability."""
     log_bayes_factor: float
-    """Log evidence of the best model minus that of this model, in nats."""
+    """Log evidence of the best model minus the log evidence of this model, in nats."""
     evidence_for_best: str
     """The Bayes factor in words; "" for the best model."""
 
@@ -201,7 +211,7 @@ class ComparedModel:
 def compare_models(model: Classifier) -> list[ComparedModel]:
     """Return the model and other models of its data, most probable first.
 
-    The other models have the pseudo-counts `COMPARED_PSEUDO_COUNTS`, or the same distributions for
+    The alternatives have the pseudo-counts `COMPARED_PSEUDO_COUNTS`, or the same distributions for
     all classes, as if labels were unrelated to the data. Return an empty list if the model has no
     prior, or if the data are impossible under every model.
     """
@@ -211,17 +221,18 @@ def compare_models(model: Classifier) -> list[ComparedModel]:
         return []
     data = ", ".join(fit.component for fit in fits if fit.fit.n_observations)
 
-    candidates = [
-        (language_models, smoothing, float(class_evidences.sum()))
-        for language_models, smoothing, class_evidences in _list_candidates(model, evidence)
-        if class_evidences is not None
-    ]
-    log_evidences = [log_evidence for *_, log_evidence in candidates]
+    candidates = []
+    log_evidences = []
+    for language_models, smoothing, class_evidences in _list_candidates(model, evidence):
+        if class_evidences is not None:
+            log_evidence = float(class_evidences.sum())
+            log_evidences.append(log_evidence)
+            candidates.append((data, language_models, smoothing, log_evidence))
     if not any(map(isfinite, log_evidences)):
         return []
     posteriors = compute_model_posteriors(log_evidences)
     models = [
-        ComparedModel(data, *candidate, *posterior)
+        ComparedModel(*candidate, *posterior)
         for candidate, posterior in zip(candidates, posteriors, strict=True)
     ]
     models.sort(key=lambda compared: compared.log_bayes_factor)
@@ -229,7 +240,10 @@ def compare_models(model: Classifier) -> list[ComparedModel]:
 
 
 def _list_candidates(model: Classifier, evidence: Floats) -> list[tuple[str, float, Floats | None]]:
-    """Return distributions, smoothing and class evidences of the model and its alternatives."""
+    """Return the model and its alternatives: distributions, smoothing and class evidences.
+
+    ``evidence`` is the class evidences of the model. They are None without a prior.
+    """
     training = model.training
     set_by_file = not isinstance(training.settings.smoothing, str | float | int | tuple)
     suffix = ", by the file" if set_by_file else ""

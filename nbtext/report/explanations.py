@@ -1,9 +1,9 @@
 """Print single documents: their tokens, explanations, and words to remove for another label.
 
-Output is for people, or TSV, CSV or JSON lines. For people the words of a text are shaded by their
-contribution, relative to the strongest one. Words for the label are bold on blue, words for the
-other class underlined on orange, so that they differ without colours too. Without a terminal,
-signed numbers follow the words.
+`nbtext tokens`, `explain` and `why-not` use it. Output is for people, or TSV, CSV or JSON lines.
+For people the words of a text are shaded by their contribution, relative to the strongest one.
+Words for the label are bold on blue, words for the other class underlined on orange, so that they
+differ without colours too. Without a terminal, signed numbers follow the words.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import sys
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import asdict
-from itertools import islice
+from functools import partial
+from itertools import islice, repeat
 from math import inf, isclose, isfinite
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import format_quantity
 from nbtext.explain.contributions import split_weighted_text
@@ -72,34 +73,43 @@ OTHER_CLASS_STYLES = (
 """Styles of rich for words for the other class, by shade level."""
 
 
-def collect_summands(
-    explanation: Explanation, top: int, noun: str
-) -> tuple[list[tuple[str, float, str, str]], int]:
+class Summand(NamedTuple):
+    """A summand of the log odds."""
+
+    name: str
+    contribution: float
+    """In nats."""
+    occurrences: str = ""
+    """Number of occurrences of a word."""
+    terms: str = ""
+    """Terms of a word, or a remark on an attribute."""
+
+
+def collect_summands(explanation: Explanation, top: int, noun: str) -> tuple[list[Summand], int]:
     """Return the summands of the log odds, and the number of words that contribute nothing.
 
-    A summand has a name, nats, occurrences and terms, the last two "" if it has none. The summands
-    are the prior, the ``top`` largest contributions, the sum of the smaller ones, called ``noun``,
-    and the remainder if the contributions do not add up.
+    The summands are the prior, the ``top`` largest contributions, the sum of the smaller ones,
+    called ``noun``, and the remainder if the contributions do not add up.
     """
-    words = [
-        (word.word, word.nats, str(word.occurrences), ", ".join(word.terms))
+    contributions = [
+        Summand(word.word, word.nats, str(word.occurrences), ", ".join(word.terms))
         for word in explanation.words
         if word.nats
     ]
-    n_idle = len(explanation.words) - len(words)
-    attributes = [
-        (f"{attribute.name}={attribute.value}", attribute.nats, "", "beside the text")
+    n_idle = len(explanation.words) - len(contributions)
+    contributions += [
+        Summand(f"{attribute.name}={attribute.value}", attribute.nats, terms="beside the text")
         for attribute in explanation.attributes
     ]
-    contributions = sorted(words + attributes, key=lambda contribution: -abs(contribution[1]))
+    contributions.sort(key=lambda summand: abs(summand.contribution), reverse=True)
 
-    summands = [("without any word", explanation.prior, "", ""), *contributions[:top]]
+    summands = [Summand("without any word", explanation.prior), *contributions[:top]]
     smaller = contributions[top:]
     if smaller:
-        smaller_nats = sum(contribution[1] for contribution in smaller)
-        summands.append((format_quantity(len(smaller), noun), smaller_nats, "", ""))
+        smaller_sum = sum(summand.contribution for summand in smaller)
+        summands.append(Summand(format_quantity(len(smaller), noun), smaller_sum))
     if explanation.remainder is not None:
-        summands.append(("rest: the words do not add up", explanation.remainder, "", ""))
+        summands.append(Summand("rest: the words do not add up", explanation.remainder))
     return summands, n_idle
 
 
@@ -184,18 +194,23 @@ def describe_idle_words(n: int) -> str:
     return f"{format_quantity(n, 'word')} {'adds' if n == 1 else 'add'} nothing"
 
 
-EXPLANATION_COLUMNS = (
-    "id",
-    "label",
-    "against",
-    "kind",
-    "name",
-    "nats",
-    "count",
-    "places",
-    "note",
-)
-"""Column headings of `iter_explanation_rows`."""
+class ExplanationRow(NamedTuple):
+    """A row of an explanation. Its fields are the columns of TSV and CSV."""
+
+    id: str
+    label: str
+    against: str
+    kind: str
+    """``prior``, ``word``, ``attribute``, ``rest``, ``log-odds``, ``calibrated`` or ``none``."""
+    name: str = ""
+    """The word or the attribute."""
+    nats: float | str = ""
+    """The contribution, or for ``log-odds`` the sum of the rows before."""
+    count: int | str = ""
+    """Occurrences of the word."""
+    places: str = ""
+    """Start and end of each occurrence, as `_format_positions` returns them."""
+    note: str | None = ""
 
 
 def write_explanations(stream: Iterable[ExplainedDocument], output: str, top: int) -> None:
@@ -206,7 +221,7 @@ def write_explanations(stream: Iterable[ExplainedDocument], output: str, top: in
     if output == "table":
         print_with_blank_lines(stream, lambda explained: _print_explained(explained, top))
         return
-    columns = make_tuple_columns(*EXPLANATION_COLUMNS)
+    columns = make_tuple_columns(*ExplanationRow._fields)
     write_records(stream, output, columns, iter_explanation_rows, _make_explanation_record)
 
 
@@ -234,7 +249,7 @@ def _print_explained(explained: ExplainedDocument, top: int) -> None:
 
 
 def _make_heading(explanation: Explanation) -> dict[str, str]:
-    """Return names and values of the document, its label and the class compared with."""
+    """Return names and values for the document, its label, and the class compared with."""
     label_style = other_style = ""
     if has_styles():
         label_style = ", bold on blue"
@@ -261,37 +276,41 @@ def _format_summands(explanation: Explanation, top: int) -> str:
     return format_grid(("part", "nats", "times", "terms"), rows, numeric_columns=(1, 2))
 
 
-def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[tuple[object, ...]]:
-    """Yield a row with the values of `EXPLANATION_COLUMNS` for each summand, then for sums.
+def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[ExplanationRow]:
+    """Yield a row for each summand of the log odds, then for the sum and the probability.
 
-    Kinds of rows are prior, word, attribute, rest, log-odds (the sum of the rows before it) and
-    calibrated. A document without an answer has one row of the kind none.
+    A document without an answer has one row of the kind ``none``.
     """
     explanation = explained.explanation
     if explanation is None:
-        yield explained.id, "", "", "none", "", "", "", "", explained.missing_reason
+        yield ExplanationRow(explained.id, "", "", "none", note=explained.missing_reason)
         return
-    pair = explanation.id, explanation.label, explanation.against
-    yield *pair, "prior", "", explanation.prior, "", "", explained.notice
+    make_row = partial(ExplanationRow, explanation.id, explanation.label, explanation.against)
+    yield make_row("prior", nats=explanation.prior, note=explained.notice)
     for word in explanation.words:
-        positions = _format_positions(word)
-        note = word.drop_reason or _describe_count_sources(word)
-        yield *pair, "word", word.word, word.nats, word.occurrences, positions, note
+        yield make_row(
+            "word",
+            word.word,
+            word.nats,
+            word.occurrences,
+            _format_positions(word),
+            word.drop_reason or _describe_count_sources(word),
+        )
     for attribute in explanation.attributes:
-        yield *pair, "attribute", f"{attribute.name}={attribute.value}", attribute.nats, "", "", ""
+        yield make_row("attribute", f"{attribute.name}={attribute.value}", attribute.nats)
     if explanation.remainder is not None:
-        yield *pair, "rest", "", explanation.remainder, "", "", "words do not add up"
-    yield *pair, "log-odds", "", explanation.log_odds, "", "", ""
+        yield make_row("rest", nats=explanation.remainder, note="words do not add up")
+    yield make_row("log-odds", nats=explanation.log_odds)
     probability = format_six_digits(explanation.probability)
     other_probability = format_six_digits(explanation.against_probability)
     probabilities = f"{probability} to {other_probability}"
-    yield *pair, "calibrated", "", explanation.calibration.log_odds, "", "", probabilities
+    yield make_row("calibrated", nats=explanation.calibration.log_odds, note=probabilities)
 
 
 def _format_positions(word: WordContribution) -> str:
     """Return start and end of each occurrence, such as "0-4,10-14"."""
     # One format operation for all: a long text has a million positions.
-    template = ",".join(["%d-%d"] * len(word.spans))
+    template = ",".join(repeat("%d-%d", len(word.spans)))
     return template % tuple(word.spans.ravel().tolist())
 
 
@@ -395,9 +414,10 @@ def _make_nats_record(nats: float, other_class: str) -> dict[str, object]:
 def shade_text(
     pieces: Iterable[tuple[str, float]], escape: Callable[[str], str] = escape_controls
 ) -> Text:
-    """Return pieces of a text, shaded by their nats, as text of rich.
+    """Return pieces of a text, shaded by their contribution in nats, as text of rich.
 
-    Without styles the nats follow the words in brackets. ``escape`` makes each line safe to print.
+    Without styles the contributions follow the words in brackets. ``escape`` makes each line safe
+    to print.
     """
     from rich.text import Text
 
@@ -427,9 +447,8 @@ def write_why_not(stream: Iterable[WhyNotResult], output: str) -> None:
             stream, lambda why_not: print_blocks(format_listing(describe_why_not(why_not)))
         )
         return
-    columns = make_tuple_columns("id", "label", "wanted", "word", "count")
-    columns.append(Column("probability", itemgetter(5), ".6g"))
-    columns.append(Column("why", itemgetter(6)))
+    headings = ("id", "label", "wanted", "word", "count", "probability", "why")
+    columns = make_tuple_columns(*headings, formats={"probability": ".6g"})
     write_records(stream, output, columns, _iter_why_not_rows, _make_why_not_record)
 
 
@@ -471,7 +490,7 @@ def _make_why_not_record(why_not: WhyNotResult) -> dict[str, object]:
 
 
 def describe_why_not(why_not: WhyNotResult) -> dict[str, str | None]:
-    """Return names and values for people, None for a value that does not apply."""
+    """Return names and values for people. A value that does not apply is None."""
     if why_not.problem is not None:
         return {"document": why_not.id, "error": why_not.problem.line}
     label = "none"
@@ -489,7 +508,8 @@ def describe_why_not(why_not: WhyNotResult) -> dict[str, str | None]:
     }
 
 
-def _describe_reason(why: str) -> str:
+def _describe_reason(reason: str) -> str:
+    """Return a reason of a `WhyNotResult` in words."""
     from nbtext.explain.counterfactual import (
         ALREADY_PREDICTED,
         MAX_REMOVED_WORDS,
@@ -497,12 +517,12 @@ def _describe_reason(why: str) -> str:
         ZERO_PRIOR,
     )
 
-    reasons = {
+    descriptions = {
         ALREADY_PREDICTED: "it is the answer already",
         ZERO_PRIOR: "no text makes it the answer: its prior probability is 0",
         NOT_ENOUGH: f"up to {MAX_REMOVED_WORDS} words are not enough",
     }
-    return reasons[why]
+    return descriptions[reason]
 
 
 def _describe_removal(words: Mapping[str, int], probability: float | None) -> str:
@@ -537,7 +557,10 @@ NGRAM_COLUMNS: Sequence[Column[Token]] = (
 )
 """Columns that are omitted if they are empty."""
 
-TOKEN_COLUMNS = ("id", "start", "end", "kind", "form", "word", "term", "term_id", "dropped")
+TOKEN_FIELDS = ("start", "end", "kind", "form", "word", "term", "term_id", "dropped")
+"""Fields of a `Token` that are columns of TSV and CSV, after the id of the document."""
+
+_get_token_values = attrgetter(*TOKEN_FIELDS)
 
 
 def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
@@ -549,7 +572,7 @@ def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) 
         print_with_blank_lines(documents, lambda document: _print_tokens(*document))
         return
     named_tokens = ((name, token) for name, tokens in documents for token in tokens)
-    columns = make_tuple_columns(*TOKEN_COLUMNS)
+    columns = make_tuple_columns("id", *TOKEN_FIELDS)
     write_records(named_tokens, output, columns, _iter_token_rows, _make_token_record)
 
 
@@ -562,19 +585,9 @@ def _make_token_record(named_token: tuple[str, Token]) -> dict[str, object]:
 
 
 def _iter_token_rows(named_token: tuple[str, Token]) -> Iterator[tuple[object, ...]]:
-    """Yield rows with the values of `TOKEN_COLUMNS`: the token, then its n-grams."""
+    """Yield a row for a token and for each of its n-grams: id, and values of `TOKEN_FIELDS`."""
     name, token = named_token
-    yield (
-        name,
-        token.start,
-        token.end,
-        token.kind,
-        token.form,
-        token.word,
-        token.term,
-        token.term_id,
-        token.dropped,
-    )
+    yield name, *_get_token_values(token)
     for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
         for term in terms:
             yield name, token.start, term.end, kind, "", "", term.term, term.term_id, term.dropped

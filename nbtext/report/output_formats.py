@@ -1,4 +1,4 @@
-"""Output formats: numbers as text, records as TSV, CSV or JSON lines, and tables for people.
+"""Format output for all commands: numbers, records as TSV, CSV or JSON lines, tables for people.
 
 The columns of a table are declared once, as a sequence of `Column`, and serve all formats.
 
@@ -17,6 +17,7 @@ from functools import cache
 from itertools import chain, islice, zip_longest
 from math import inf, isfinite
 from operator import itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from nbtext.errors import join_names
@@ -275,9 +276,17 @@ class Column(Generic[Record]):
         return format_cell_value(value, self.format_spec)
 
 
-def make_tuple_columns(*headings: str) -> list[Column[Sequence[object]]]:
-    """Return columns without a format for records that are tuples in the order of the headings."""
-    return [Column(heading, itemgetter(index)) for index, heading in enumerate(headings)]
+def make_tuple_columns(
+    *headings: str, formats: Mapping[str, str] = MappingProxyType({})
+) -> list[Column[Sequence[object]]]:
+    """Return columns for records that are tuples in the order of the headings.
+
+    ``formats`` are the formats of columns by heading. By default a column has none.
+    """
+    return [
+        Column(heading, itemgetter(index), formats.get(heading, ""))
+        for index, heading in enumerate(headings)
+    ]
 
 
 def format_cells(

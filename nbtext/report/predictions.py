@@ -1,6 +1,6 @@
-"""Write predictions: as TSV, CSV, JSON lines or a table, and as the value of a mail header.
+"""Write predictions as TSV, CSV, JSON lines or a table, or as the value of a mail header.
 
-Predictions of a cross-validation and misclassified documents are written as JSON lines.
+Predictions of `nbtext cross-validate`, and the mistakes found by `nbtext evaluate`, are JSON lines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from contextlib import contextmanager
 from itertools import chain
 from math import isfinite
-from operator import itemgetter
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.document import RECORD_COLUMN
@@ -19,9 +18,9 @@ from nbtext.prediction.labels import LABEL_SEPARATOR
 from nbtext.prediction.posterior import ClassPosterior
 from nbtext.report.output_formats import (
     JSON_SIGNIFICANT_DIGITS,
-    Column,
     format_json_line,
     format_six_digits,
+    make_tuple_columns,
     round_to_six_digits,
     write_records,
 )
@@ -68,7 +67,7 @@ class PredictionWriter(NamedTuple):
     coverage: float | None = None
     """For prediction sets, the guaranteed proportion of sets with the true class; else None."""
     kind: type[Posterior] = ClassPosterior
-    """Type of the posterior, which tells whether a document has exactly one label."""
+    """The type of the posterior. It is exclusive if each document has exactly one label."""
 
     @property
     def has_one_label(self) -> bool:
@@ -78,19 +77,17 @@ class PredictionWriter(NamedTuple):
     @property
     def columns(self) -> Columns:
         """The columns of a row of `to_rows`, which depend on the output format."""
-        headings = [(name, "") for name in _rename_input_columns(self.input_columns) or ("id",)]
-        headings += [("label", ""), ("probability", ".6g")]
+        headings = [*(_rename_input_columns(self.input_columns) or ("id",)), "label", "probability"]
+        formats = {"probability": ".6g", "expected_cost": ".6g"}
         if self.output == "csv":
             for rank in range(2, self.top_k + 1):
-                headings += [(f"label_{rank}", ""), (f"probability_{rank}", ".6g")]
+                headings += [f"label_{rank}", f"probability_{rank}"]
+                formats[f"probability_{rank}"] = ".6g"
         if self.show_costs and self.output != "tsv":
-            headings.append(("expected_cost", ".6g"))
+            headings.append("expected_cost")
         if self.output == "csv":
-            headings.append(("reason", ""))
-        return [
-            Column(heading, itemgetter(index), format_spec)
-            for index, (heading, format_spec) in enumerate(headings)
-        ]
+            headings.append("reason")
+        return make_tuple_columns(*headings, formats=formats)
 
     def to_rows(self, prediction: Answer) -> list[tuple[object, ...]]:
         """Return the rows of a prediction, with the values of `columns`.
@@ -119,7 +116,8 @@ class PredictionWriter(NamedTuple):
             further_rows = [(*empty_cells, *pair, *empty_costs) for pair in lower_ranked]
             return [(*row, *costs), *further_rows]
         lower_cells = list(chain.from_iterable(lower_ranked))
-        padding = [""] * (2 * (self.top_k - 1) - len(lower_cells))
+        n_lower_cells = 2 * (self.top_k - 1)  # a label and a probability per rank
+        padding = [""] * (n_lower_cells - len(lower_cells))
         return [(*row, *lower_cells, *padding, *costs, reason_text)]
 
     def _get_first_cells(self, prediction: Answer) -> tuple[str, ...]:
@@ -129,7 +127,7 @@ class PredictionWriter(NamedTuple):
         return prediction.columns or ("",) * len(self.input_columns)
 
     def _get_probability(self, prediction: Answer) -> str | float | None:
-        """Return the probability, or those of all labels as text for a multi-label model."""
+        """Return the probability of the label. A multi-label model has one per label, as text."""
         if self.kind.is_exclusive or not prediction.labels:
             return prediction.probability
         return LABEL_SEPARATOR.join(map(format_six_digits, prediction.probabilities))
@@ -212,11 +210,12 @@ class PredictionWriter(NamedTuple):
 _PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
 """Matches a label that a header can contain without encoding.
 
-It has no ";", which would end it, and nothing that looks like an encoded word.
+Such a label has ASCII characters and single spaces, no ";", which would end it, and no "=?", with
+which an encoded word starts.
 """
 
 _MAX_ENCODED_CHARS = 52
-"""Characters of a label, or of the encoded text of a word of it."""
+"""Length limit of a label that is not encoded, and of the text in an encoded word."""
 
 _MAX_LINE_CHARS = 78
 """Recommended limit of a line of a header (RFC 5322, 2.1.1)."""
@@ -225,16 +224,17 @@ _MAX_LINE_CHARS = 78
 def format_mail_header(prediction: Answer | None) -> str:
     """Return the value of a mail header: ``LABEL; probability=P; reason=WHY``, in folded lines.
 
-    Without a probability or a reason that part is absent. For None, and for a message that could
-    not be read, the value is ``; reason=error``. Labels that a header cannot contain are written
-    as encoded words (RFC 2047).
+    Without a probability or a reason, the key is absent. If ``prediction`` is None or has a
+    problem, the message could not be read, and the value is ``; reason=error``. Labels that a
+    header cannot contain are written as encoded words (RFC 2047).
     """
     from nbtext.corpus.mail.message import MARK_HEADER
 
     if prediction is None or prediction.problem is not None:
         return "; reason=error"
     label = LABEL_SEPARATOR.join(prediction.labels)
-    if len(label) > _MAX_ENCODED_CHARS or not _PLAIN_LABEL.fullmatch(label or "-"):
+    is_plain = not label or _PLAIN_LABEL.fullmatch(label)
+    if not is_plain or len(label) > _MAX_ENCODED_CHARS:
         label = _encode_words(label)
     items = [label]
     probability = format_six_digits(prediction.probability)
@@ -244,7 +244,7 @@ def format_mail_header(prediction: Answer | None) -> str:
     if reason_text:
         items.append(f"reason={reason_text}")
     line = "; ".join(items)
-    if len(MARK_HEADER) + len(line) + 2 <= _MAX_LINE_CHARS:
+    if len(f"{MARK_HEADER}: {line}") <= _MAX_LINE_CHARS:
         return line
     return ";\n ".join(items)
 
@@ -275,24 +275,34 @@ def format_prediction_lines(
     impossible). ``names`` are the names of all documents.
     """
     for row, truth, label, probability in predictions:
+        is_possible = probability >= 0
         record = {
             "id": names[row],
             "truth": kind.to_json_labels(truth),
             "answer": kind.to_json_labels(label),
-            "probability": round_to_six_digits(probability) if probability >= 0 else None,
+            "probability": round_to_six_digits(probability) if is_possible else None,
         }
         yield format_json_line(record).encode()
 
 
-MAX_MEMORY_BYTES = 1 << 25
+MAX_MEMORY_BYTES = 2**25
 """Bytes of lines that are kept in memory before they go to a temporary file."""
+
+
+class _MistakeLine(NamedTuple):
+    """The position of a line in the buffer, after the numbers by which lines are sorted."""
+
+    minus_probability: float
+    minus_margin: float
+    start: int
+    length: int
 
 
 @contextmanager
 def open_mistake_writer(
     path: str, finder: MistakeFinder, rule: DecisionRule
 ) -> Iterator[Callable[[ScoredBlock], None]]:
-    """Yield a function that collects the mistakes of a block, and write all at the end.
+    """Yield a function that collects the mistakes of a block. At the end write all mistakes.
 
     The file has JSON lines, sorted by the probability of the wrong label, largest first, then by
     margin, then by the order of the documents. If the context ends with an exception, nothing is
@@ -306,7 +316,7 @@ def open_mistake_writer(
     check_replaceable(path)
     folder = tempfile.gettempdir()
     # Only the sort keys and positions of the lines stay in memory.
-    lines = list[tuple[float, float, int, int]]()  # −probability, −margin, start, length
+    lines: list[_MistakeLine] = []
     with tempfile.SpooledTemporaryFile(MAX_MEMORY_BYTES) as buffer:
 
         def collect(block: ScoredBlock) -> None:
@@ -314,7 +324,11 @@ def open_mistake_writer(
                 for mistake in finder.find_mistakes(block, block.posterior.decide(rule)):
                     record = to_json_values(mistake, JSON_SIGNIFICANT_DIGITS)
                     line = format_json_line(record).encode()
-                    lines.append((-mistake.probability, -mistake.margin, buffer.tell(), len(line)))
+                    lines.append(
+                        _MistakeLine(
+                            -mistake.probability, -mistake.margin, buffer.tell(), len(line)
+                        )
+                    )
                     buffer.write(line)
             except OSError as problem:
                 raise PathError(
@@ -324,9 +338,9 @@ def open_mistake_writer(
                 ) from None
 
         def write_sorted(file: IO[bytes]) -> None:
-            for *_, start, length in sorted(lines):
-                buffer.seek(start)
-                file.write(buffer.read(length))
+            for line in sorted(lines):
+                buffer.seek(line.start)
+                file.write(buffer.read(line.length))
 
         yield collect
         replace_file(path, write_sorted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain, zip_longest
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nbtext.errors import format_quantity
@@ -16,6 +15,7 @@ from nbtext.report.output_formats import (
     format_named_table,
     format_table,
     is_ascii_terminal,
+    make_tuple_columns,
     print_blocks,
     shorten_middle,
 )
@@ -136,15 +136,17 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
 
 def _format_best_terms(details: ClassDetails, title: str) -> str:
     """Return a table with a row per rank: the term of this rank and its value, by each measure."""
-    columns: list[Column[Sequence[object]]] = [
-        Column("", itemgetter(0), "d"),
-        Column("most probable", itemgetter(1)),
-        Column(details.probability_of.symbol, itemgetter(2), ".3g"),
-        Column("above the corpus", itemgetter(3)),
-        Column("lift", itemgetter(4), ".3g"),
-        Column("most telling", itemgetter(5)),
-        Column("nats", itemgetter(6), ".3g"),
-    ]
+    symbol = details.probability_of.symbol
+    columns = make_tuple_columns(
+        "",
+        "most probable",
+        symbol,
+        "above the corpus",
+        "lift",
+        "most telling",
+        "nats",
+        formats={"": "d", symbol: ".3g", "lift": ".3g", "nats": ".3g"},
+    )
     # A measure may have fewer terms than another one.
     ranking = zip_longest(
         details.probability, details.lift, details.mutual_information, fillvalue=("", "")

@@ -1,6 +1,7 @@
-"""The HTML page of `nbtext explain`: each document's shaded text and its strongest contributions.
+"""Write the HTML page of `nbtext explain`.
 
-Below the contributions the page lists the steps from the log odds to the probability.
+Each document has its shaded text, its strongest contributions, and the steps from the log odds to
+the probability.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbtext.explain.explanation import ExplainedDocument, Explanation
+    from nbtext.report.explanations import Summand
 
 MAX_NAME_CHARS = 60
 """Length limit of a word, of its terms, and of a document's name in the contents."""
@@ -76,24 +78,26 @@ def _format_missing_answer(explained: ExplainedDocument) -> Markup:
 def _format_explanation(explanation: Explanation, top: int) -> Markup:
     label = format_class_name(explanation.label)
     against = format_class_name(explanation.against)
-    max_nats = find_max_contribution(split_by_contribution(explanation))
+    pieces = list(split_by_contribution(explanation))
+    max_contribution = find_max_contribution(pieces)
     shaded_text = (
-        _shade_piece(text, nats, compute_shade_level(nats, max_nats))
-        for text, nats in split_by_contribution(explanation)
+        _shade_piece(text, contribution, compute_shade_level(contribution, max_contribution))
+        for text, contribution in pieces
         if text
     )
     return format_html(
-        '<p class="answer">The answer is {} (probability {}), compared here with {} ({}). The log '
-        "odds of the one over the other are {} nats before "
-        'calibration.</p>{}<div class="text" role="region" aria-label="text of the document" '
-        'tabindex="0"><p dir="auto">{}</p></div>{}'
-        '<h3>From log odds to probability</h3><ol class="steps">{}</ol>',
-        label,
-        format_percent(explanation.probability),
-        against,
-        format_percent(explanation.against_probability),
-        format_signed_nats(explanation.log_odds),
-        format_note(
+        '<p class="answer">The answer is {label} (probability {probability}), compared here with '
+        "{against} ({against_probability}). The log odds of the one over the other are {log_odds} "
+        "nats before calibration.</p>{note}"
+        '<div class="text" role="region" aria-label="text of the document" tabindex="0">'
+        '<p dir="auto">{shaded_text}</p></div>{summands}'
+        '<h3>From log odds to probability</h3><ol class="steps">{steps}</ol>',
+        label=label,
+        probability=format_percent(explanation.probability),
+        against=against,
+        against_probability=format_percent(explanation.against_probability),
+        log_odds=format_signed_nats(explanation.log_odds),
+        note=format_note(
             'Words that speak for {} are <mark class="f2">bold on blue</mark>, words that speak '
             'for {} <mark class="a2">underlined on orange</mark>: the '
             "stronger the shade, the more one occurrence adds beside the strongest. Point at one "
@@ -102,13 +106,13 @@ def _format_explanation(explanation: Explanation, top: int) -> Markup:
             label,
             against,
         ),
-        shaded_text,
-        _format_summands(explanation, top),
-        (format_html("<li>{}</li>", line) for line in describe_calibration(explanation)),
+        shaded_text=shaded_text,
+        summands=_format_summands(explanation, top),
+        steps=(format_html("<li>{}</li>", line) for line in describe_calibration(explanation)),
     )
 
 
-def _shade_piece(text: str, nats: float, shade_level: int) -> Markup:
+def _shade_piece(text: str, contribution: float, shade_level: int) -> Markup:
     """Return a piece of a text, marked with its nats if ``shade_level`` is above 0."""
     lines = join_markup(text.expandtabs(8).splitlines(), Markup("\n"))
     final_newline = Markup("\n") if text.endswith("\n") else NO_MARKUP
@@ -117,9 +121,9 @@ def _shade_piece(text: str, nats: float, shade_level: int) -> Markup:
         return content
     return format_html(
         '<mark class="{}{}" title="{} nats">{}</mark>',
-        "f" if nats > 0 else "a",
+        "f" if contribution > 0 else "a",
         shade_level,
-        format_signed_nats(nats),
+        format_signed_nats(contribution),
         content,
     )
 
@@ -133,20 +137,10 @@ def _format_summands(explanation: Explanation, top: int) -> Markup:
             "What the log odds lose without each word: these do not add up, so the rest is "
             "named too."
         )
-    max_nats = find_max_contribution((name, nats) for name, nats, *_ in summands) or 1.0
-    rows = (
-        format_html(
-            '<tr><th scope="row" class="data">{}</th><td class="number">{}</td><td '
-            'class="number">{}</td><td class="data terms">{}</td>'
-            '<td class="bar-of wide">{}</td></tr>',
-            shorten_middle(name, MAX_NAME_CHARS),
-            format_signed_nats(nats),
-            occurrences,
-            shorten_middle(terms, MAX_NAME_CHARS),
-            _draw_diverging_bar(nats / max_nats),
-        )
-        for name, nats, occurrences, terms in summands
+    max_contribution = find_max_contribution(
+        (summand.name, summand.contribution) for summand in summands
     )
+    rows = (_format_summand(summand, max_contribution or 1.0) for summand in summands)
     table = format_html(
         '<table class="plain"><caption>{}</caption><thead><tr><th scope="col">part</th><th '
         'scope="col" class="number">nats</th>'
@@ -162,6 +156,20 @@ def _format_summands(explanation: Explanation, top: int) -> Markup:
     return make_scrollable(table, "what the words contributed")
 
 
+def _format_summand(summand: Summand, max_contribution: float) -> Markup:
+    """Return a row of the table; a contribution of ``max_contribution`` has a full bar."""
+    return format_html(
+        '<tr><th scope="row" class="data">{name}</th><td class="number">{contribution}</td>'
+        '<td class="number">{occurrences}</td><td class="data terms">{terms}</td>'
+        '<td class="bar-of wide">{bar}</td></tr>',
+        name=shorten_middle(summand.name, MAX_NAME_CHARS),
+        contribution=format_signed_nats(summand.contribution),
+        occurrences=summand.occurrences,
+        terms=shorten_middle(summand.terms, MAX_NAME_CHARS),
+        bar=_draw_diverging_bar(summand.contribution / max_contribution),
+    )
+
+
 def _draw_diverging_bar(proportion: float) -> Markup:
     """Draw a bar from the middle, to the right for the answer and to the left against it.
 
@@ -175,10 +183,15 @@ def _draw_diverging_bar(proportion: float) -> Markup:
     else:
         kind = "against"
         start = middle - length
-    bars = (
-        '<rect class="track" width="{0}" height="{1}"></rect><rect class="{2}" x="{3}" width="{4}" '
-        'height="{1}"></rect>'
-        '<line class="zero" x1="{5}" x2="{5}" y1="0" y2="{1}"></line>'
+    picture = format_html(
+        '<rect class="track" width="{width}" height="{height}"></rect>'
+        '<rect class="{kind}" x="{start}" width="{length}" height="{height}"></rect>'
+        '<line class="zero" x1="{middle}" x2="{middle}" y1="0" y2="{height}"></line>',
+        width=BAR_WIDTH,
+        height=BAR_HEIGHT,
+        kind=kind,
+        start=start,
+        length=length,
+        middle=middle,
     )
-    picture = format_html(bars, BAR_WIDTH, BAR_HEIGHT, kind, start, length, middle)
     return draw_stretching_picture("diverging", picture)
