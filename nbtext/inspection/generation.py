@@ -1,7 +1,11 @@
-"""Draw documents from a model, to see what it expects the documents of a class to look like."""
+"""Draw documents from a model for `nbtext generate`, to show what it expects of a class.
+
+In formulas j is a word and k a class.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,7 +37,10 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints
 
     DrawWords = Callable[[int | None, np.random.Generator], Ints]
-    """Draws words, given a number of tokens or None, as positions in `DocumentGenerator.words`."""
+    """Draws indices of `DocumentGenerator.words`: a number of tokens, or for None any number."""
+
+
+NO_WORDS = "the model has no words to draw"
 
 
 class GeneratedDocument(NamedTuple):
@@ -42,15 +49,16 @@ class GeneratedDocument(NamedTuple):
     label: str
     terms: list[str]
     values: Sequence[str | float | None]
+    """None for an attribute without a distribution in the class."""
 
 
 class DocumentGenerator:
     """Generator of documents of single words and attributes.
 
     N-grams and terms of fields are not drawn. The probabilities of words are relative to all single
-    words. A Bernoulli model tosses a coin per word, and the words with heads are in the order of
-    the vocabulary. All other models draw words from the language model of the class. Attributes are
-    drawn from their distributions in the class.
+    words. A Bernoulli model tosses a coin per word, and the words with heads are drawn, in the
+    order of the vocabulary. All other models draw words from the language model of the class.
+    Attributes are drawn from their distributions in the class.
     """
 
     def __init__(
@@ -66,26 +74,27 @@ class DocumentGenerator:
         self._fitted = model.fitted
         self._sample_parameters = sample_parameters
         self._seed = seed
-        probabilities = get_term_probabilities(model.fitted.text_classifier)
-        self._coins = None
-        if probabilities is not None and probabilities.is_bernoulli:
-            self._coins = probabilities
         if sample_parameters and model.settings.estimate == "ml":
             raise UsageError(
                 "--draw needs a posterior, and maximum likelihood has none",
                 hint="train with --set estimate=mean or map",
             )
+        self._coins = None
+        """Probabilities of heads. None if words are drawn from language models."""
+        probabilities = get_term_probabilities(model.fitted.text_classifier)
+        if probabilities is not None and probabilities.absence_probability is not None:
+            self._coins = probabilities
         self._words = _find_words(model)
         self.attributes = model.fitted.statistics.attributes.names
-        if not self._words.size and (sample_parameters or not self.attributes):
-            hint = "leave --draw out" if self.attributes else "train it on documents that have some"
-            raise UsageError("the model has no words to draw", hint=hint)
-        self._names = list(
-            map(display_term, model.fitted.statistics.vocabulary.list_single_terms())
-        )
+        if not self._words.size:
+            if not self.attributes:
+                raise UsageError(NO_WORDS, hint="train it on documents that have some")
+            if sample_parameters:
+                raise UsageError(NO_WORDS, hint="leave --draw out")
+        single_terms = model.fitted.statistics.vocabulary.list_single_terms()
+        self._names = list(map(display_term, single_terms))
         for term, word in find_most_frequent_forms(model).items():
             self._names[term] = word
-        self._samplers: dict[int, tuple[DrawWords, ValueSampler]] = {}
 
     def generate(
         self, n: int, label: str | None = None, length: int | None = None
@@ -95,8 +104,8 @@ class DocumentGenerator:
         ``length`` is the number of tokens. By default it is drawn from a Poisson distribution with
         the mean length of the class, and is at least 1. The first documents do not depend on ``n``.
 
-        Raise `UsageError` if the class is unknown or has no words, and for a length if coins decide
-        it.
+        Raise `UsageError`, when the first document is drawn, if the class is unknown or has no
+        words, and for a length if there are no words or coins decide which of them are drawn.
         """
         if length is not None and self._coins is not None:
             raise UsageError(
@@ -104,22 +113,23 @@ class DocumentGenerator:
                 hint="leave --length out",
             )
         if length is not None and not self._words.size:
-            raise UsageError("the model has no words to draw", hint="leave --length out")
+            raise UsageError(NO_WORDS, hint="leave --length out")
         fixed_class = None if label is None else find_class_index(self._fitted, label)
         prior = Categorical(self._fitted.classifier.prior)
         word_source = make_random_generator(self._seed)
+        # A stream of its own, so that attributes do not change the words.
         value_source = make_random_generator(self._seed, 0, 0)
+        make_word_sampler = cache(self._make_word_sampler)
+        make_value_sampler = cache(self._make_value_sampler)
         for _ in range(n):
-            number = fixed_class
-            if number is None:
-                number = int(prior.draw(1, word_source)[0])
-            if number not in self._samplers:
-                samplers = self._make_word_sampler(number), self._make_value_sampler(number)
-                self._samplers[number] = samplers
-            draw_words, draw_values = self._samplers[number]
+            k = fixed_class
+            if k is None:
+                k = int(prior.draw(1, word_source)[0])
+            draw_words = make_word_sampler(k)
             terms = self._words[draw_words(length, word_source)]
+            draw_values = make_value_sampler(k)
             yield GeneratedDocument(
-                self._model.classes[number],
+                self._model.classes[k],
                 [self._names[term] for term in terms.tolist()],
                 draw_values(value_source),
             )
@@ -131,11 +141,13 @@ class DocumentGenerator:
         If there are attributes, label and text are named as in the documents that the model reads.
         """
         reading = self._model.reading
-        if not self.attributes:
-            return ("label", "text") if self._words.size else ("label",)
-        names = [reading.label_column or "label"]
+        label_name = text_name = None
+        if self.attributes:
+            label_name = reading.label_column
+            text_name = reading.text_column
+        names = [label_name or "label"]
         if self._words.size:
-            names.append(reading.text_column or "text")
+            names.append(text_name or "text")
         return (*names, *self.attributes)
 
     @property
@@ -143,75 +155,85 @@ class DocumentGenerator:
         """The words that can be drawn, in the order of `get_word_probabilities`."""
         return [self._names[term] for term in self._words.tolist()]
 
-    def get_word_probabilities(self, number: int) -> Floats:
-        """Return the probabilities of drawing each word in a class, shape (n_words,).
+    def get_word_probabilities(self, k: int) -> Floats:
+        """Return the probabilities of drawing each word in the class ``k``, shape (n_words,).
 
-        These are φ_jk relative to all words, or for coins θ_jk.
+        These are φ_jk, relative to the sum over all words, or the probabilities θ_jk of heads.
         """
+        if self._coins is not None and self._sample_parameters:
+            return self._draw_coin_probabilities(k)
         if self._coins is not None:
-            if self._sample_parameters:
-                return self._draw_coin_probabilities(number)
             blocks = iter_blocks(
                 self._words, self._fitted.classifier.prior.size, MAX_PROBABILITIES_IN_MEMORY
             )
             return np.concatenate(
-                [self._coins.compute_probability(block)[:, number] for block in blocks]
+                [self._coins.compute_probability(block)[:, k] for block in blocks]
             )
-        weights = self._get_word_weights(number)
+        weights = self._get_word_weights(k)
         if self._sample_parameters:
-            return draw_dirichlet(weights, make_random_generator(self._seed, number))
+            return draw_dirichlet(weights, make_random_generator(self._seed, k))
         return weights / weights.sum()
 
-    def _make_word_sampler(self, number: int) -> DrawWords:
+    def _make_word_sampler(self, k: int) -> DrawWords:
         """Return a function that draws the words of a document of a class."""
         if not self._words.size:
-            return lambda *_: self._words
-        probability = self.get_word_probabilities(number)
+            return lambda *_: self._words  # no words
+        probability = self.get_word_probabilities(k)
         if self._coins is not None:
             return lambda _, random: draw_coins(probability, random)
 
         urn = Categorical(probability)
         statistics = self._fitted.statistics.observed_counts
-        tokens = expand_class_cells(statistics, statistics.cell_counts, number)[self._words].sum()
-        mean_length = float(tokens / max(statistics.class_documents[number], 1))
-        return lambda length, random: urn.draw(length or draw_length(mean_length, random), random)
+        word_counts = expand_class_cells(statistics, statistics.cell_counts, k)[self._words]
+        mean_length = float(word_counts.sum() / max(statistics.class_documents[k], 1))
 
-    def _make_value_sampler(self, number: int) -> ValueSampler:
+        def draw(length: int | None, random: np.random.Generator) -> Ints:
+            if length is None:
+                length = draw_length(mean_length, random)
+            return urn.draw(length, random)
+
+        return draw
+
+    def _make_value_sampler(self, k: int) -> ValueSampler:
         """Return a function that draws the attributes of a document of a class."""
         if not self.attributes:
             return lambda _: ()
         from nbtext.inspection.attribute_draws import make_attribute_sampler
 
-        return make_attribute_sampler(self._fitted, number)
+        return make_attribute_sampler(self._fitted, k)
 
-    def _get_word_weights(self, number: int) -> Floats:
-        """Return φ_jk of the words of a class, or the parameters of their Dirichlet posterior."""
+    def _get_word_weights(self, k: int) -> Floats:
+        """Return φ_jk of the words, or the parameters of their posterior if these are sampled."""
         models = self._fitted.language_models
         if self._sample_parameters:
-            weights = compute_dirichlet_posterior(models, self._words, number)
+            weights = compute_dirichlet_posterior(models, self._words, k)
         else:
-            weights = compute_predictive_probabilities(models, self._words, number)
+            weights = compute_predictive_probabilities(models, self._words, k)
         if not weights.any():
             raise UsageError(
-                f"class {self._model.classes[number]} has no words to draw",
+                f"class {self._model.classes[k]} has no words to draw",
                 hint="train with --smoothing above 0",
             )
         return weights
 
-    def _draw_coin_probabilities(self, number: int) -> Floats:
-        """Draw θ ~ Beta(n_1 + a, n_0 + b), the posterior of the coin of each word."""
+    def _draw_coin_probabilities(self, k: int) -> Floats:
+        """Draw θ_jk ~ Beta(n_1 + a, n_0 + b), the posterior of the coin of each word.
+
+        n_1 and n_0 are the documents of the class with and without the word, a and b the
+        pseudo-counts.
+        """
         statistics = self._fitted.statistics
-        learnt = self._fitted.parameters
+        parameters = self._fitted.parameters
         # The mode of a Beta distribution needs 1 more per outcome than its mean.
         map_offset = float(self._model.settings.estimate == "map")
         absence_smoothing = self._model.settings.absence_smoothing
-        a = learnt.own_pseudo_counts.look_up(self._words, learnt.smoothing) + map_offset
+        a = parameters.own_pseudo_counts.look_up(self._words, parameters.smoothing) + map_offset
         b = a
         if absence_smoothing is not None:
             b = np.full_like(a, absence_smoothing + map_offset)
-        heads = expand_class_cells(statistics, statistics.cell_documents, number)[self._words]
-        tails = statistics.class_documents[number] - heads
-        return draw_beta(heads + a, tails + b, make_random_generator(self._seed, number))
+        heads = expand_class_cells(statistics, statistics.cell_documents, k)[self._words]
+        tails = statistics.class_documents[k] - heads
+        return draw_beta(heads + a, tails + b, make_random_generator(self._seed, k))
 
 
 def _find_words(model: TextClassifier) -> Ints:
@@ -225,6 +247,7 @@ def _find_words(model: TextClassifier) -> Ints:
     if model.settings.char_ngrams is not None:
         from nbtext.text.ngrams import WILDCARD
 
+        # A character n-gram has a wildcard where its word continues.
         text = np.frombuffer(vocabulary.text, np.uint8)
         starts_with_wildcard = text[vocabulary.bounds[:-1]] == ord(WILDCARD)
         ends_with_wildcard = text[vocabulary.bounds[1:] - 1] == ord(WILDCARD)

@@ -1,4 +1,7 @@
-"""Check an installation: packages, the model file and its directory. Change nothing."""
+"""Check an installation for `nbtext doctor`: packages, the model file and its directory.
+
+Nothing is changed.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,12 @@ PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "clic
 """Required packages, by the names under which they are installed."""
 
 OPTIONAL_PACKAGES = {"distributed": ("--scheduler", "pip install 'nbtext[dask]'")}
-"""Optional packages: the feature that needs each, and the command that installs it."""
+"""Optional packages by name: the feature that needs the package, the command to install it."""
 
 COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
-"""Modules of the standard library that a Python may lack."""
+"""Modules that a Python may lack, each with the compression that needs it."""
+
+DISK_BLOCK_BYTES = 4096
 
 MIN_FREE_MODELS = 3
 """Models that a directory should have room for: the new one, the old one and a backup."""
@@ -48,10 +53,9 @@ MIN_FREE_MODELS = 3
 
 @dataclass(frozen=True)
 class FailedCheck(Finding):
-    """A check that failed."""
+    """A failed check, with the error with which other commands would end."""
 
     problem: NbtextError | None = field(default=None, metadata=NOT_IN_JSON)
-    """The error with which other commands would end."""
 
 
 def check_installation(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
@@ -63,10 +67,8 @@ def check_installation(path: str, *, path_is_explicit: bool) -> Iterator[Finding
     yield _check_python()
     yield from _check_packages()
     for name, (feature, command) in OPTIONAL_PACKAGES.items():
-        installed = _find_version(name)
-        if installed:
-            detail = f"{name} {installed}"
-        else:
+        detail = f"{name} {_find_version(name)}"
+        if _find_version(name) is None:
             detail = f"{name} is not installed; only {feature} needs it ({command})"
         yield Finding("optional", PASSED, detail)
     yield from _check_model(path, path_is_explicit=path_is_explicit)
@@ -88,10 +90,9 @@ def _get_python_version() -> str:
 
 def _check_python() -> Finding:
     system = os.uname()
-    if hasattr(os, "sched_getaffinity"):
+    n_processors = os.cpu_count() or 1  # None if it cannot be found out
+    if hasattr(os, "sched_getaffinity"):  # macOS has none
         n_processors = len(os.sched_getaffinity(0))
-    else:
-        n_processors = os.cpu_count() or 1
     detail = (
         f"nbtext {__version__}, Python {_get_python_version()}, {system.sysname} "
         f"{system.machine}, processors: {n_processors}"
@@ -119,7 +120,7 @@ def _check_packages() -> Iterator[Finding]:
     yield Finding("packages", PASSED, detail)
 
     for name, installed in installed_versions.items():
-        required = min_versions.get(name.lower(), "")
+        required = min_versions.get(name.lower(), "")  # "" if the metadata are missing
         requirement = f"{name}>={required}" if required else name
         fix = f"pip install '{requirement}'"
         if installed is None:
@@ -147,6 +148,7 @@ def _read_min_versions() -> dict[str, str]:
 
 
 def _split_version(version_text: str) -> tuple[int, ...]:
+    """Return the numbers of a version, for comparisons; () for an empty text."""
     return tuple(int(number) for number in re.findall(r"\d+", version_text))
 
 
@@ -186,7 +188,7 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
         if name not in PACKAGES:
             continue
         installed = _find_version(name)
-        if installed not in (None, trained_with):
+        if installed is not None and installed != trained_with:
             detail = (
                 f"its stems are those of {name} {trained_with}, and {name} {installed} is "
                 "installed: some may differ"
@@ -206,7 +208,7 @@ def _check_folder(path: str) -> Iterator[Finding]:
         target = check_replaceable(path)
         # Write a file: only this finds exceeded quotas and full or read-only disks.
         with tempfile.TemporaryFile(dir=target.parent) as file:
-            file.write(bytes(4096))
+            file.write(bytes(DISK_BLOCK_BYTES))
             file.flush()
     except PathError as problem:
         yield _report_unwritable_folder(problem)
