@@ -1,4 +1,7 @@
-"""Describe a model: sizes, settings, classes and attributes, and perplexity on held-out texts."""
+"""Describe a model for `nbtext inspect`: sizes, settings, classes, attributes, and perplexity.
+
+`nbtext.report.models` prints the records, and their fields are keys of the JSON output.
+"""
 
 from __future__ import annotations
 
@@ -91,12 +94,16 @@ def compute_perplexities(model: TextClassifier, documents: Iterable[Document]) -
 
 
 def _make_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
+    """Return a record per class."""
     columns = [column.tolist() for column in (*sums, sums.perplexity)]
     return [ClassPerplexity(*values) for values in zip(*columns, strict=True)]
 
 
 MAX_CATEGORIES = 100
-"""Listed categories of an attribute, those with most documents."""
+"""Listed categories of an attribute. If it has more, those with most documents are listed."""
+
+BOUNDARY_DECIMALS = 9
+"""Decimals of weights and biases of a Gaussian model."""
 
 
 @dataclass(frozen=True)
@@ -142,48 +149,57 @@ def build_attribute_overviews(
     model, shape (n_counts + n_numbers, n_classes).
     """
     attributes = model.fitted.attributes
-    statistics = model.fitted.statistics
     if attributes is None:
         return {}
-    names = statistics.attributes
+    names = model.fitted.statistics.attributes
     overviews: AttributeOverviews = {
         name: _describe_categories(model, attribute)
         for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
 
-    count_parameters = {}
-    if attributes.counts is not None:
-        count_parameters = {"rate": attributes.counts.rates}
-    number_parameters = {}
-    if attributes.numbers is not None:
-        number_parameters = {
-            "mean": attributes.numbers.means,
-            "standard_deviation": np.sqrt(attributes.numbers.variances),
-        }
-    columns = [
-        ("count", name, column, count_parameters) for column, name in enumerate(names.counts)
-    ]
-    columns += [
-        ("numeric", name, column, number_parameters) for column, name in enumerate(names.numeric)
-    ]
-    for index, (kind, name, column, parameters) in enumerate(columns):
-        classes: dict[str, dict[str, float]] = {}
-        for k, label in enumerate(model.classes):
-            if parameters:
-                classes[label] = {key: float(table[k, column]) for key, table in parameters.items()}
-        if number_weights is not None:
-            for label, weight in zip(model.classes, number_weights[index].tolist(), strict=False):
-                classes[label]["weight"] = weight
-        n_documents = 0
-        if statistics.moments is not None:
-            n_documents = int(statistics.moments.documents[:, index].sum())
-        overviews[name] = AttributeOverview(kind, n_documents, classes)
+    for column, name in enumerate(names.counts):
+        parameters = {}
+        if attributes.counts is not None:
+            parameters["rate"] = attributes.counts.rates[:, column]
+        overviews[name] = _describe_number(model, "count", column, parameters, number_weights)
+    for column, name in enumerate(names.numeric):
+        parameters = {}
+        if attributes.numbers is not None:
+            parameters["mean"] = attributes.numbers.means[:, column]
+            parameters["standard_deviation"] = np.sqrt(attributes.numbers.variances[:, column])
+        row = len(names.counts) + column
+        overviews[name] = _describe_number(model, "numeric", row, parameters, number_weights)
     return overviews
+
+
+def _describe_number(
+    model: TextClassifier,
+    kind: str,
+    row: int,
+    parameters: dict[str, Floats],
+    number_weights: Floats | None,
+) -> AttributeOverview:
+    """Return the overview of a count or number, which is a ``row`` of ``number_weights``.
+
+    ``parameters`` are the parameters of its distributions by name, each of shape (n_classes,).
+    """
+    if number_weights is not None:
+        parameters["weight"] = number_weights[row]
+    classes = {}
+    if parameters:
+        for k, label in enumerate(model.classes):
+            classes[label] = {name: float(values[k]) for name, values in parameters.items()}
+    n_documents = 0
+    moments = model.fitted.statistics.moments
+    if moments is not None:
+        n_documents = int(moments.documents[:, row].sum())
+    return AttributeOverview(kind, n_documents, classes)
 
 
 def _describe_categories(
     model: TextClassifier, attribute: CategoricalAttribute
 ) -> CategoriesOverview:
+    """Return the overview of a categorical attribute, with up to `MAX_CATEGORIES` categories."""
     distribution = attribute.language_models
     term_documents = model.fitted.statistics.observed_counts.term_documents
     terms = np.flatnonzero(distribution.selected)
@@ -343,20 +359,9 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
     statistics = model.counts.labelled_statistics
     sample = model.counts.sample
     fitted = model.fitted
-    learnt = fitted.parameters
-    own = get_classifier_parameters(fitted.text_classifier)
+    parameters = fitted.parameters
+    own_parameters = get_classifier_parameters(fitted.text_classifier)
     top_terms = _find_top_terms(model, top)
-
-    calibration = None
-    if learnt.calibration_quality is not None:
-        temperature = _LengthPower(learnt.calibration.scale, learnt.calibration.exponent)
-        calibration = CalibrationOverview(temperature, **learnt.calibration_quality)
-    boundary = None
-    if own.boundaries is not None:
-        boundary = _describe_boundary(model, own.boundaries)
-    linear = None
-    if own.two_class_boundary is not None:
-        linear = _describe_two_class_weights(model, own.two_class_boundary, top)
 
     return Overview(
         documents=statistics.n_documents,
@@ -368,15 +373,17 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         selected_terms=fitted.language_models.n_outcomes,
         ngrams=int(statistics.vocabulary.ngram_keys.size),
         fields=_count_terms_by_field(model),
-        smoothing=learnt.smoothing,
-        terms_with_own_smoothing=len(learnt.own_pseudo_counts),
-        choices=learnt.choices,
-        calibration=calibration,
-        l2=own.l2,
-        boundary=boundary,
-        linear=linear,
-        members={name: _LengthPower(*weight) for name, weight in own.member_weights.items()},
-        attributes=build_attribute_overviews(model, own.number_weights),
+        smoothing=parameters.smoothing,
+        terms_with_own_smoothing=len(parameters.own_pseudo_counts),
+        choices=parameters.choices,
+        calibration=_describe_calibration(model),
+        l2=own_parameters.l2,
+        boundary=_describe_boundary(model, own_parameters.boundary),
+        linear=_describe_two_class_weights(model, own_parameters.two_class_boundary, top),
+        members={
+            name: _LengthPower(*weight) for name, weight in own_parameters.member_weights.items()
+        },
+        attributes=build_attribute_overviews(model, own_parameters.number_weights),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_collect_seed_words(model),
         unlabelled=_describe_unlabelled(model),
@@ -391,12 +398,22 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
     )
 
 
+def _describe_calibration(model: TextClassifier) -> CalibrationOverview | None:
+    """Return the calibration and its effect, None for a model without calibration."""
+    parameters = model.fitted.parameters
+    if parameters.calibration_quality is None:
+        return None
+    temperature = _LengthPower(parameters.calibration.scale, parameters.calibration.exponent)
+    return CalibrationOverview(temperature, **parameters.calibration_quality)
+
+
 def _describe_unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    """Return None for a model without unlabelled documents."""
+    """Return the effect of unlabelled documents, None for a model without them."""
     unlabelled = model.fitted.parameters.unlabelled_summary
     if unlabelled is None:
         return None
     labelled = model.counts.labelled_statistics
+    # Without a layer of their counts, the unlabelled documents are not used.
     weight = 0.0
     classes = dict.fromkeys(labelled.classes, 0.0)
     for layer_weight, layer in model.counts.table.iter_derived_layers():
@@ -429,19 +446,25 @@ def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
     vocabulary = model.fitted.statistics.vocabulary
     terms = np.flatnonzero(mask_field_terms(vocabulary) & model.fitted.text_terms).tolist()
     counts = Counter(vocabulary.get_term(term).partition(":")[0] for term in terms)
-    sorted_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return dict(sorted_counts) or None
+    fields = sorted(counts, key=lambda name: (-counts[name], name))
+    return {name: counts[name] for name in fields} or None
 
 
 def _describe_boundary(
-    model: TextClassifier, boundary: ClassBoundaries
-) -> dict[str, ClassBoundary]:
+    model: TextClassifier, boundary: Boundary | None
+) -> dict[str, ClassBoundary] | None:
+    """Return the discriminant function of each class, None for classifiers without boundaries."""
+    if boundary is None:
+        return None
     n_classes = len(model.classes)
-    weights = np.round(boundary.weights, 9).tolist()
-    bias = np.round(boundary.bias, 9).tolist()
+    weights = np.round(boundary.weights, BOUNDARY_DECIMALS).tolist()
+    bias = np.round(boundary.bias, BOUNDARY_DECIMALS).tolist()
 
     def split_by_class(values: Floats | None) -> list[Any]:
-        """Return values per class; values of shape (1, …) are the same for all classes."""
+        """Return values per class, None if there are none.
+
+        Values of shape (1, …) are the same for all classes.
+        """
         if values is None:
             return [None] * n_classes
         return np.resize(values, (n_classes, *values.shape[1:])).tolist()
@@ -462,9 +485,14 @@ def _describe_boundary(
 
 
 def _describe_two_class_weights(
-    model: TextClassifier, boundary: TwoClassBoundary, top: int
-) -> TwoClassWeights:
-    """Return the bias, and the weights of the ``top`` terms for each of the two classes."""
+    model: TextClassifier, boundary: TwoClassBoundary | None, top: int
+) -> TwoClassWeights | None:
+    """Return the bias, and the weights of the ``top`` terms for each of the two classes.
+
+    Return None for classifiers without such a boundary.
+    """
+    if boundary is None:
+        return None
     terms, weights, b = boundary
     order = np.argsort(-weights, kind="stable")
     if order.size > 2 * top:

@@ -1,4 +1,8 @@
-"""Inspect the terms of a model: rank them, list the best terms of classes, show single words."""
+"""Inspect the terms of a model: rank them, list the best terms of classes, look up single words.
+
+`nbtext inspect`, `select-features` and `report` use it. In formulas j is a term, k and l are
+classes, φ_jk is the probability of the term in the class, and π_k the prior of the class.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,12 @@ if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Fields, Floats, Ints, Names
 
-    WordCounts = list[tuple[str, int]]
+
+class WordCount(NamedTuple):
+    """A word with the number of its occurrences in the training documents."""
+
+    word: str
+    occurrences: int
 
 
 def rank_model_terms(model: TextClassifier, criterion: str, top: int | None = None) -> Ranking:
@@ -53,13 +62,13 @@ def rank_model_terms(model: TextClassifier, criterion: str, top: int | None = No
     distributions += [attribute.language_models for attribute in _get_categorical(model)]
     prior = model.fitted.classifier.prior
     rankings = [rank_terms(models, prior, criterion, top) for models in distributions]
-    terms, scores, classes = (np.concatenate(column) for column in zip(*rankings, strict=True))
-    best = np.lexsort((terms, -scores))[:top]
-    return Ranking(terms[best], scores[best], classes[best])
+    merged = Ranking(*map(np.concatenate, zip(*rankings, strict=True)))
+    best = np.lexsort((merged.terms, -merged.scores))[:top]
+    return Ranking(merged.terms[best], merged.scores[best], merged.classes[best])
 
 
 def format_term_name(model: TextClassifier, term: int) -> str:
-    """Return the name of a term for people, for a category ``name=value``."""
+    """Return the name of a term for people. The name of a category is ``name=value``."""
     return display_term(model.fitted.statistics.vocabulary.get_term(term))
 
 
@@ -68,11 +77,11 @@ def _get_categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
     return () if attributes is None else attributes.categorical
 
 
-def count_surface_forms(model: TextClassifier) -> dict[int, WordCounts]:
-    """Return the words that each stemmed term stands for with their counts, most frequent first.
+def count_surface_forms(model: TextClassifier) -> dict[int, list[WordCount]]:
+    """Return the words that each stemmed term stands for, most frequent first, by term id.
 
-    The result is by term id. If the term itself is one of the words, its count is that without
-    inflections. Empty for a model that was trained without ``--set surface-forms=true``.
+    If the term itself is one of the words, only its occurrences without inflection count. The
+    result is empty for a model that was trained without ``--set surface-forms=true``.
     """
     if not model.settings.surface_forms:
         return {}
@@ -85,15 +94,16 @@ def count_surface_forms(model: TextClassifier) -> dict[int, WordCounts]:
     words = [vocabulary.get_term(word_id).removeprefix(prefix) for word_id in word_ids]
     terms = vocabulary.find(model.analysis.build_stemmer()(words))
 
-    forms: dict[int, WordCounts] = defaultdict(list)
+    forms: dict[int, list[WordCount]] = defaultdict(list)
     for word_id, word, term in zip(word_ids, words, terms, strict=True):
-        if term >= 0:  # a pruned model may keep an inflection of a removed term
-            forms[term].append((word, int(term_counts[word_id])))
+        if term != UNKNOWN_TERM:  # a pruned model may keep an inflection of a removed term
+            forms[term].append(WordCount(word, int(term_counts[word_id])))
     for term, word_counts in forms.items():
-        uninflected_count = int(term_counts[term]) - sum(count for _, count in word_counts)
-        if uninflected_count > 0:
-            word_counts.append((vocabulary.get_term(term), uninflected_count))
-        word_counts.sort(key=lambda word_count: (-word_count[1], word_count[0]))
+        inflected = sum(form.occurrences for form in word_counts)
+        uninflected = int(term_counts[term]) - inflected
+        if uninflected > 0:
+            word_counts.append(WordCount(vocabulary.get_term(term), uninflected))
+        word_counts.sort(key=lambda form: (-form.occurrences, form.word))
     return forms
 
 
@@ -102,7 +112,7 @@ def find_most_frequent_forms(model: TextClassifier) -> dict[int, str]:
 
     Among equally frequent words it is the first in alphabetical order.
     """
-    return {term: word_counts[0][0] for term, word_counts in count_surface_forms(model).items()}
+    return {term: forms[0].word for term, forms in count_surface_forms(model).items()}
 
 
 def replace_stems(model: TextClassifier, terms: Sequence[int]) -> list[str]:
@@ -135,7 +145,7 @@ class TermInClass:
     """A term in one class."""
 
     count: float
-    """m_jk, without seed words."""
+    """m_jk, the occurrences of the term in the class, without seed words."""
     documents: float
     """Documents of the class with the term."""
     probability: float | None
@@ -152,7 +162,7 @@ class TermDetails:
 
     term: str
     forms: dict[str, int]
-    """Words that the term stands for with their counts. Empty unless the model keeps them."""
+    """Occurrences of the words that the term stands for. Empty unless the model has them."""
     known: bool
     """True if the term is in the model."""
     selected: bool
@@ -163,7 +173,7 @@ class TermDetails:
 
 @dataclass(frozen=True)
 class WordDetails:
-    """A word and its terms. A stop word, and a text without a word, has no terms."""
+    """A word and its terms. A stop word and a text without words have no terms."""
 
     word: str
     probability_of: _ProbabilityMeaning
@@ -184,14 +194,12 @@ def collect_word_details(model: TextClassifier, words: Sequence[str]) -> list[Wo
             details.append(_get_category_details(model, attribute, word))
             continue
         terms = []
-        for term_name, term in _find_terms(model, word).items():
+        for name, term in _find_terms(model, word).items():
             term_forms = dict(forms.get(term, []))
             if term == UNKNOWN_TERM:
-                terms.append(_make_unknown_term(term_name, term_forms))
+                terms.append(_make_unknown_term(name, term_forms))
             else:
-                terms.append(
-                    _get_term_details(model, term_name, term, term_forms, text_probabilities)
-                )
+                terms.append(_get_term_details(model, name, term, term_forms, text_probabilities))
         details.append(_make_word_details(word, text_probabilities, terms))
     return details
 
@@ -209,7 +217,8 @@ def _get_category_details(
 ) -> WordDetails:
     """Return the details of a category ``name=value``, which training may never have seen."""
     value = word.removeprefix(f"{attribute.name}=")
-    meaning = f"of the values of {attribute.name!r}"
+    # nan for a value that documents have, and for an impossible value.
+    unseen_pseudo_counts = f"of the values of {attribute.name!r}"
     unseen_pseudo_count = float(attribute.get_unseen_pseudo_counts([value])[0])
     is_unseen = not np.isnan(unseen_pseudo_count)
     if is_unseen:
@@ -220,7 +229,7 @@ def _get_category_details(
         probabilities = TermProbabilities.from_models(attribute.language_models, meaning)
     category = make_category_term(attribute.name, value)
     term = model.fitted.statistics.vocabulary.find([category])[0]
-    if is_unseen or term >= 0:
+    if is_unseen or term != UNKNOWN_TERM:
         details = _get_term_details(model, word, term, {}, probabilities)
     else:
         details = _make_unknown_term(word, {})
@@ -261,17 +270,20 @@ def _get_term_details(
 ) -> TermDetails:
     """Return the counts and probabilities of a term.
 
-    A negative ``term`` is a category without documents, of which ``probabilities`` are.
+    If ``term`` is `UNKNOWN_TERM`, it is a category without documents, and ``probabilities`` are the
+    probabilities of this category.
     """
     statistics = model.fitted.statistics.observed_counts
-    terms = np.array([term] if term >= 0 else [], np.int64)
-    is_selected = bool(probabilities.selected[term])
+    is_unseen = term == UNKNOWN_TERM
+    terms = np.array([] if is_unseen else [term], np.int64)
+    is_selected = is_unseen or bool(probabilities.selected[term])
     values: list[float | None] = [None] * statistics.n_classes
     posteriors = np.full((2, statistics.n_classes), np.nan)
     if is_selected:
         values = probabilities.compute_probability(terms)[0].tolist()
         if probabilities.compute_posteriors is not None:
             posteriors = np.concatenate(probabilities.compute_posteriors(terms))
+    # The sums over no terms are 0.
     counts = statistics.get_dense_counts(terms).sum(axis=0)
     documents = statistics.get_dense_documents(terms).sum(axis=0)
     intervals = _replace_nonfinite(compute_beta_intervals(*posteriors))
@@ -290,7 +302,7 @@ def _get_term_details(
 
 
 def _replace_nonfinite(pairs: Floats) -> list[list[float] | None]:
-    """Return pairs of numbers, shape (n, 2), as lists; None for a pair that is not finite."""
+    """Return pairs of numbers, shape (n, 2), as lists, with None for a pair that is not finite."""
     is_finite = np.isfinite(pairs).all(axis=1)
     lists: list[list[float] | None] = pairs.tolist()
     for row in np.flatnonzero(~is_finite).tolist():
@@ -313,7 +325,7 @@ def _find_terms(model: TextClassifier, word: str) -> dict[str, int]:
         return {word: vocabulary.find([word])[0]}
 
     terms = _analyse_field(model, word)
-    if max(terms.values(), default=UNKNOWN_TERM) == UNKNOWN_TERM:
+    if all(term == UNKNOWN_TERM for term in terms.values()):
         terms = _analyse(model, clean_text(word.encode()))
     exact_term = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
     if exact_term == UNKNOWN_TERM or exact_term in terms.values():
@@ -337,10 +349,9 @@ def _analyse(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[st
     for token in TokenTracer.from_model(model.fitted).trace_tokens(text, fields):
         if token.kind != "word" or token.term is None:
             continue
-        for name, term_id in (
-            (token.term, token.term_id),
-            *((ngram.term, ngram.term_id) for ngram in token.ngrams),
-        ):
+        terms_of_token = [(token.term, token.term_id)]
+        terms_of_token += [(ngram.term, ngram.term_id) for ngram in token.ngrams]
+        for name, term_id in terms_of_token:
             terms[name] = UNKNOWN_TERM if term_id is None else term_id
     return terms
 
@@ -353,13 +364,11 @@ class TermValue(NamedTuple):
 
 
 class ClassTerms(NamedTuple):
-    """The most informative terms of a class, best first.
-
-    Each has its summand of the mutual information, in nats.
-    """
+    """A class and its most informative terms."""
 
     label: str
     terms: Sequence[tuple[str, float]]
+    """Terms with their summands of the mutual information, above 0, in nats, largest first."""
 
 
 @dataclass(frozen=True)
@@ -398,12 +407,33 @@ def get_class_size(model: TextClassifier, number: int) -> tuple[float, float, fl
 
 
 class _Measurements(NamedTuple):
-    """Values of a block of terms in some classes, tables of shape (n_terms, n_classes)."""
+    """Values of a block of terms in some classes, by one or more measures."""
 
     values: list[Floats]
-    """A table for each measure."""
+    """A table for each measure, shape (n_terms, n_classes). Larger values are better."""
     tie_breaker: Floats
-    """Decides between terms with equal values: the larger one is better."""
+    """Decides between terms with equal values, shape (n_terms, n_classes). Larger is better."""
+
+
+class _BestTerms:
+    """The best terms of a class by a measure, among the blocks of terms that were added."""
+
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self.terms: Ints = np.empty(0, np.int64)
+        self.values = np.empty(0)
+        self._tie_breakers = np.empty(0)
+
+    def add(self, terms: Ints, values: Floats, tie_breakers: Floats) -> None:
+        """Add a block of terms, of which those with values above 0 are candidates."""
+        is_positive = values > 0
+        candidates = np.concatenate((self.terms, terms[is_positive]))
+        candidate_values = np.concatenate((self.values, values[is_positive]))
+        candidate_ties = np.concatenate((self._tie_breakers, tie_breakers[is_positive]))
+        order = np.lexsort((candidates, -candidate_ties, -candidate_values))[: self._top]
+        self.terms = candidates[order]
+        self.values = candidate_values[order]
+        self._tie_breakers = candidate_ties[order]
 
 
 def collect_class_details(
@@ -420,17 +450,24 @@ def collect_class_details(
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def measure(terms: Ints) -> _Measurements:
-        probability = probabilities.compute_probability(terms)
-        if probabilities.compute_corpus_probability is None:
+        probability = probabilities.probability(terms)
+        if probabilities.corpus_probability is None:
             corpus_probability = (probability * prior).sum(axis=1, keepdims=True)
         else:
-            corpus_probability = probabilities.compute_corpus_probability(terms)
+            corpus_probability = probabilities.corpus_probability(terms)
         lift = compute_lift(probability, corpus_probability)
         summands = mutual_information(models, prior, terms)[0]
         values = [table[:, classes] for table in (probability, lift, summands)]
         return _Measurements(values, tie_breaker=probability[:, classes])
 
-    best_terms = _find_best_terms(model, classes, top, len(TERM_MEASURES), measure, prior.size)
+    best_terms = _find_best_terms(
+        model,
+        classes,
+        top,
+        n_measures=len(TERM_MEASURES),
+        measure=measure,
+        n_values=prior.size,
+    )
     return {
         label: ClassDetails(*get_class_size(model, number), meaning, *terms_by_measure)
         for label, number, terms_by_measure in zip(
@@ -449,17 +486,20 @@ def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple
     prior = model.fitted.classifier.prior
     size_order = np.argsort(-model.fitted.statistics.class_documents, kind="stable")
     classes = np.sort(size_order[:max_classes])
-    is_sparse = uses_sparse_sum(models, prior)
+    is_sparse = uses_sparse_sum(models, prior)  # then only these classes are computed
 
     def measure(terms: Ints) -> _Measurements:
         if is_sparse:
             summands = compute_sparse_summands(models, prior, terms, classes)
         else:
             summands = mutual_information(models, prior, terms)[0][:, classes]
-        return _Measurements([summands], tie_breaker=np.zeros_like(summands))
+        no_tie_breaker = np.zeros_like(summands)
+        return _Measurements([summands], no_tie_breaker)
 
     n_values = classes.size if is_sparse else prior.size
-    best_terms = _find_best_terms(model, classes, top, 1, measure, n_values)
+    best_terms = _find_best_terms(
+        model, classes, top, n_measures=1, measure=measure, n_values=n_values
+    )
     return tuple(
         ClassTerms(model.classes[number], terms)
         for number, (terms,) in zip(classes.tolist(), best_terms, strict=True)
@@ -488,38 +528,29 @@ def _find_best_terms(
     model: TextClassifier,
     classes: Ints,
     top: int,
+    *,
     n_measures: int,
     measure: Callable[[Ints], _Measurements],
     n_values: int,
 ) -> list[list[list[TermValue]]]:
     """Return the ``top`` selected terms with values above 0, for each class and each measure.
 
-    ``measure`` computes the values of a block of terms, ``n_values`` for each term. Terms that are
-    equal in value and tie breaker are in the order of the vocabulary.
+    ``measure`` returns the values of a block of terms, and computes ``n_values`` per term for it.
+    Terms that are equal in value and tie breaker are in the order of the vocabulary.
     """
-    no_terms = (np.empty(0, np.int64), np.empty((2, 0)))
-    best = [[no_terms] * n_measures for _ in range(classes.size)]
+    best = [[_BestTerms(top) for _ in range(n_measures)] for _ in range(classes.size)]
     selected_terms = np.flatnonzero(model.fitted.language_models.selected)
     for terms in iter_blocks(selected_terms, n_values, MAX_PROBABILITIES_IN_MEMORY):
-        measurements = measure(terms)
-        for column in range(classes.size):
-            for index, table in enumerate(measurements.values):
-                block_values = np.stack((table[:, column], measurements.tie_breaker[:, column]))
-                is_positive = block_values[0] > 0
-                best_terms, best_values = best[column][index]
-                candidates = np.concatenate((best_terms, terms[is_positive]))
-                values = np.concatenate((best_values, block_values[:, is_positive]), axis=1)
-                order = np.lexsort((candidates, -values[1], -values[0]))[:top]
-                best[column][index] = candidates[order], values[:, order]
+        values, tie_breaker = measure(terms)
+        for column, class_best in enumerate(best):
+            for table, measure_best in zip(values, class_best, strict=True):
+                measure_best.add(terms, table[:, column], tie_breaker[:, column])
     return [
-        [_make_term_values(model, terms, values[0]) for terms, values in class_best]
+        [_make_term_values(model, measure_best) for measure_best in class_best]
         for class_best in best
     ]
 
 
-def _make_term_values(model: TextClassifier, terms: Ints, values: Floats) -> list[TermValue]:
-    vocabulary = model.fitted.statistics.vocabulary
-    return [
-        TermValue(vocabulary.get_term(term), value)
-        for term, value in zip(terms.tolist(), values.tolist(), strict=True)
-    ]
+def _make_term_values(model: TextClassifier, best: _BestTerms) -> list[TermValue]:
+    get_term = model.fitted.statistics.vocabulary.get_term
+    return list(map(TermValue, map(get_term, best.terms.tolist()), best.values.tolist()))
