@@ -466,7 +466,7 @@ def _describe_boundary(
         Values of shape (1, …) are the same for all classes.
         """
         if values is None:
-            return [None] * n_classes
+            return [None for _ in range(n_classes)]
         return np.resize(values, (n_classes, *values.shape[1:])).tolist()
 
     matrices = split_by_class(boundary.matrices)

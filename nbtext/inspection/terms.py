@@ -277,7 +277,7 @@ def _get_term_details(
     is_unseen = term == UNKNOWN_TERM
     terms = np.array([] if is_unseen else [term], np.int64)
     is_selected = is_unseen or bool(probabilities.selected[term])
-    values: list[float | None] = [None] * statistics.n_classes
+    values: list[float | None] = [None for _ in statistics.classes]
     posteriors = np.full((2, statistics.n_classes), np.nan)
     if is_selected:
         values = probabilities.compute_probability(terms)[0].tolist()

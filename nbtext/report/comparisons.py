@@ -1,4 +1,7 @@
-"""Print comparisons: two models, tuning trials, learning curves, suspects, drift, prevalence."""
+"""Print the results of `nbtext compare`, `tune`, `suspects`, `drift` and `prevalence`.
+
+Learning curves are printed here too; the page of `nbtext report` has the same forecast.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult
 
     Trial = Mapping[str, Any]
+    """A record of ``settings`` in the JSON of `nbtext tune`."""
 
 MAX_CHANGES = 10
 """Rows of the table of changed predictions."""
@@ -109,9 +113,10 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
             continue
         title = METRIC_TITLES[name].partition(" (")[0]
         if difference.beyond_chance:
-            value = difference.difference or 0.0
+            value = difference.difference or 0.0  # set, since it was tested
             interval = format_interval(difference.interval, "+.4f")
-            better = "B" if (value > 0) == METRICS[name].higher_is_better else "A"
+            b_is_better = (value > 0) == METRICS[name].higher_is_better
+            better = "B" if b_is_better else "A"
             sentences.append(
                 f"{better} has the better {title}, beyond chance: B − A is {value:+.4f} "
                 f"({interval})."
@@ -150,10 +155,10 @@ TRIAL_METRICS = {
     "micro F1": "micro_f1",
     "log loss": "log_loss",
 }
-"""Titles and keys of the metrics of a trial. Multi-label trials have ``micro_f1`` too."""
+"""Titles and keys of the metrics of a trial. Only multi-label trials have ``micro_f1``."""
 
 MAX_SETTING_CHARS = 24
-"""If the description of a setting is longer, only the metric to optimise is shown next to it."""
+"""If the description of a setting is longer, the tables only show the metric to optimise."""
 
 
 def write_trials(output: str, result: Mapping[str, Any]) -> None:
@@ -221,11 +226,13 @@ def _choose_trial_columns(
 
     If settings have long descriptions, the only metric is the one to optimise, ``goal``.
     """
-    metrics = {title: key for title, key in TRIAL_METRICS.items() if key in chosen_trial}
-    if any(len(_format_options(trial["setting"])) > MAX_SETTING_CHARS for trial in trials):
-        metrics = {title: key for title, key in metrics.items() if key == TUNING_METRICS[goal]}
+    has_long_settings = any(
+        len(_format_options(trial["setting"])) > MAX_SETTING_CHARS for trial in trials
+    )
     columns: list[Column[Trial]] = [Column("", _format_rank)]
-    for title, key in metrics.items():
+    for title, key in TRIAL_METRICS.items():
+        if key not in chosen_trial or (has_long_settings and key != TUNING_METRICS[goal]):
+            continue
         columns.append(Column(title, itemgetter(key), ".4f", placeholder="infinite"))
     columns.append(Column("p", itemgetter("p_value"), ".3g", placeholder=" "))
     columns.append(Column("options", lambda trial: _format_options(trial["setting"])))
@@ -385,7 +392,8 @@ def write_drift_history(
     if output == "table":
         _print_drift_history(runs, total, n_skipped)
         return
-    records = [_make_drift_record(run) for run in (runs if total is None else [total])]
+    recorded_runs = runs if total is None else [total]
+    records = [_make_drift_record(run) for run in recorded_runs]
     write_result(output, records, records)
 
 
@@ -410,7 +418,7 @@ def _make_drift_record(run: DriftRun) -> dict[str, object]:
 
 
 def _print_drift_history(runs: Sequence[DriftRun], total: DriftRun | None, n_skipped: int) -> None:
-    """Print a row per run, marking significant drift with *, and what changed last."""
+    """Print a row per run, with * for significant drift, and the changes of the last row."""
     named_runs = [(run.time, run) for run in runs]
     if total is not None:
         named_runs.append(("together", total))
@@ -421,7 +429,8 @@ def _print_drift_history(runs: Sequence[DriftRun], total: DriftRun | None, n_ski
         has_drift = has_drift or any(drift.is_significant for drift in drifts)
         rows.append((name, f"{run.documents:,}", *map(_format_distance, drifts)))
 
-    last_metrics = named_runs[-1][1].figures
+    _, last_run = named_runs[-1]
+    last_metrics = last_run.figures
     changes = [
         f"{title} ({_format_change(last_metrics[metric])})"
         for metric, title in DRIFT_METRIC_TITLES.items()
@@ -432,8 +441,10 @@ def _print_drift_history(runs: Sequence[DriftRun], total: DriftRun | None, n_ski
     notes = {
         "distance": "between the means, in standard deviations of training documents; of answers "
         f"the share that differs{legend}",
-        last_name: f"moved: {', '.join(changes)}" if changes else "nothing moved",
+        last_name: "nothing moved",
     }
+    if changes:
+        notes[last_name] = f"moved: {', '.join(changes)}"
     if n_skipped:
         n_runs = format_quantity(n_skipped, "run")
         notes["left out"] = f"{n_runs} of another model file, or of an older nbtext"
@@ -452,7 +463,7 @@ def _format_distance(drift: MetricDrift) -> str:
 
 
 def _format_change(drift: MetricDrift) -> str:
-    """Return the means in training and in the run, or their distance if they are unknown."""
+    """Return the means in training and in the run, or only their distance without means."""
     if drift.run is None or drift.training is None:
         return f"distance {drift.distance:.2f}"
     return f"{drift.training:.4g} in training, now {drift.run:.4g}"

@@ -175,7 +175,7 @@ def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
 
 
 MAX_LISTED_NAMES = 10
-"""Fields, and seed words, that are listed by name. Others are only counted."""
+"""Fields, and seed words, that are listed by name. If there are more, the rest is counted."""
 
 CLASS_COLUMNS: Sequence[Column[ClassOverview]] = (
     Column("documents", lambda overview: overview.documents, ","),
@@ -235,7 +235,7 @@ def _format_boundaries(overview: Overview) -> Iterator[str]:
     for label, boundary in (overview.boundary or {}).items():
         if not boundary.mean or not boundary.covariance:
             return
-        names = list(overview.attributes)[-len(boundary.w) :]
+        names = list(overview.attributes)[-len(boundary.w) :]  # numeric attributes come last
         matrices = {"Σ": boundary.covariance}
         if boundary.matrix:
             matrices["W"] = boundary.matrix
@@ -259,7 +259,7 @@ def _format_attribute(name: str, attribute: AttributeOverview | CategoriesOvervi
     All classes have the same parameters.
     """
     title = f"{name}, {attribute.kind}"
-    smoothing = getattr(attribute, "smoothing", None)
+    smoothing = getattr(attribute, "smoothing", None)  # only categories have it
     if smoothing is not None:
         title += f", smoothing {smoothing:g}"
     headings = [title]
@@ -344,11 +344,12 @@ def _summarize_smoothing(overview: Overview) -> str:
     smoothing = f"{overview.smoothing:g}"
     setting = overview.training["smoothing"]
     if isinstance(setting, tuple):
-        smoothing += f" with a term, {setting[1]:g} without"
-    n_own = overview.terms_with_own_smoothing
-    if n_own:
-        pronoun = "its" if n_own == 1 else "their"
-        smoothing += f", {format_quantity(n_own, 'term')} with {pronoun} own"
+        _, absence_smoothing = setting
+        smoothing += f" with a term, {absence_smoothing:g} without"
+    n_terms = overview.terms_with_own_smoothing
+    if n_terms:
+        pronoun = "its" if n_terms == 1 else "their"
+        smoothing += f", {format_quantity(n_terms, 'term')} with {pronoun} own"
     if overview.choices.smoothing_description:
         smoothing += f" ({overview.choices.smoothing_description})"
     return smoothing
@@ -381,7 +382,8 @@ def _summarize_members(overview: Overview) -> str | None:
     """Return the weights of the members of an average, None for other models."""
     if not overview.members:
         return None
-    if str(overview.training["members"]).startswith(EVIDENCE_PREFIX):
+    has_evidence_weights = str(overview.training["members"]).startswith(EVIDENCE_PREFIX)
+    if has_evidence_weights:
         weights = [f"{name} {weight.scale:.4g}" for name, weight in overview.members.items()]
         return f"{', '.join(weights)}, p(m | data)"
     weights = [
@@ -411,7 +413,7 @@ def _list_seed_words(seeds: Mapping[str, Mapping[str, float]] | None) -> str | N
 
 
 def _summarize_unlabelled(unlabelled: UnlabelledOverview | None) -> str | None:
-    """Return weight, own terms and effect on the log loss of unlabelled documents."""
+    """Return the weight of unlabelled documents, their own terms, and their effect on log loss."""
     if unlabelled is None:
         return None
     documents = format_quantity(unlabelled.documents, "document")
@@ -431,8 +433,8 @@ def build_provenance(
 ) -> Provenance:
     """Return headings, each with names and values: report, model, training and reading.
 
-    ``corpus_paths`` and ``command`` are shown as the user typed them. The time is not included, so
-    that the same report has the same bytes.
+    ``corpus_paths`` and ``command`` are shown as the user typed them. The time is left out, so that
+    two reports on the same data are equal.
     """
     from nbtext.inspection.overview import build_overview
 
@@ -472,7 +474,7 @@ def write_generated_documents(
     Records have the keys of the generator. Text has no labels, and attributes as ``name=value``.
     """
     keys = generator.keys
-    has_text = len(keys) > 1 + len(generator.attributes)
+    has_text = bool(generator.words)
     if output == "text":
         for document in documents:
             line = _format_generated_text(document, generator.attributes, has_text=has_text)

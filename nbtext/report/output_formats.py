@@ -79,7 +79,7 @@ def format_interval(interval: Sequence[float] | None, format_spec: str = ".4f") 
 
 
 def format_cell_value(value: object, format_spec: str) -> str:
-    """Return a value in a format of Python, except ``%``, which stands for `format_percent`."""
+    """Return a value in a format of Python, or for ``%`` in the format of `format_percent`."""
     if format_spec == "%" and isinstance(value, float):
         return format_percent(value)
     return format(value, format_spec)
@@ -187,7 +187,7 @@ def _is_terminal() -> bool:
 def is_ascii_terminal() -> bool:
     """Return True on a terminal whose locale is not UTF-8, so that it may lack block characters."""
     values = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
-    locale = next(filter(None, values), "")
+    locale = next(filter(None, values), "")  # the first variable that is set decides
     return _is_terminal() and "utf" not in locale.lower()
 
 
@@ -262,7 +262,7 @@ class Column(Generic[Record]):
     def format_cell(
         self, record: Record, infinite: str | None, escape: Callable[[str], str]
     ) -> str:
-        """Return the cell of a record; see `format_cells` for the other arguments."""
+        """Return the cell of a record, with ``infinite`` and ``escape`` as in `format_cells`."""
         value = self.value(record)
         if isinstance(value, (tuple, list)):
             separator = " to " if self.format_spec else ", "
@@ -297,8 +297,8 @@ def format_cells(
 ) -> Iterator[list[str]]:
     """Yield the cells of each record as texts.
 
-    ``infinite`` is the text for an infinite number; without it, such numbers are formatted as they
-    are. ``escape`` makes values that are texts safe.
+    ``infinite`` is the text for infinity. If it is set, −infinity and nan become words too.
+    ``escape`` makes values that are texts safe.
 
     >>> name = Column("class", itemgetter(0))
     >>> interval = Column("95 % interval", itemgetter(1), ".1f", placeholder="-")
@@ -364,8 +364,9 @@ def write_records(
     """Print items as they come, as ``tsv``, ``csv`` (with a header), ``table`` or ``jsonl``.
 
     ``columns`` read an item, or each of the rows that ``to_rows`` makes of it. ``to_record`` makes
-    the object for ``jsonl``. ``escape`` makes cells safe. ``flush`` flushes each line. Nothing is
-    printed if the first item raises an exception.
+    the object for ``jsonl``. ``escape`` makes cells safe. With ``flush`` each line is flushed, and
+    with ``tsv_header`` ``tsv`` has a header too. Nothing is printed if making the first line raises
+    an exception.
     """
     if output == "jsonl":
         _write_lines(map(format_json_line, map(to_record or _to_json_values, items)), flush=flush)
@@ -434,7 +435,7 @@ DEFAULT_SCREEN_COLUMNS = 200
 """Width of tables that are not printed on a terminal."""
 
 COLUMN_GAP = " " * 3
-"""Between two columns. If a terminal is too narrow, one space less is used."""
+"""The gap between two columns. If a terminal is too narrow, it is one space smaller."""
 
 
 def print_blocks(*blocks: str) -> None:
@@ -490,7 +491,7 @@ def format_grid(
     numeric_columns: Iterable[int] = (),
     title: str | None = None,
 ) -> str:
-    """Return rows of texts under headings; the columns with these indices are aligned right.
+    """Return rows of texts under headings, with the ``numeric_columns`` aligned right.
 
     If a terminal is too narrow, wide cells are wrapped between words. A word that is wider than its
     column, such as a path, is cut in the middle on a terminal and wrapped in files and pipes.
@@ -536,8 +537,8 @@ def _measure_columns(
 ) -> tuple[list[int], str]:
     """Return the width of each column, and the gap between columns, that fit on the screen.
 
-    If the full widths do not fit, use a smaller gap. If that does not fit, count only the longest
-    word of each heading, since headings can be wrapped.
+    If the full widths do not fit, try a smaller gap, then only the longest word of each heading,
+    since headings can be wrapped. The widths of the last attempt may still be too large.
     """
     longest_words = [
         max(heading.split(), key=_count_screen_columns, default="") for heading in headings
@@ -607,15 +608,13 @@ def _count_screen_columns(text: str) -> int:
 def _fit_widths(natural_widths: Sequence[int], screen_width: int, gap_width: int) -> list[int]:
     """Return the widths of columns so that a table fits on the screen.
 
-    If it is too wide, the widest columns are cut, with the same results as in rich, which counts a
-    space on each inner side of a column as part of it.
+    If it is too wide, the widest columns are cut, with the same results as in rich. There a gap is
+    the right padding of a column (one space), a border (one space), and the left padding of the
+    next column. Borders are also at both ends of the table.
     """
-    last = len(natural_widths) - 1
-    paddings = []
-    for column in range(len(natural_widths)):
-        left_padding = gap_width - 2 if column > 0 else 0
-        right_padding = 1 if column < last else 0
-        paddings.append(left_padding + right_padding)
+    paddings = [gap_width - 1 for _ in natural_widths]
+    paddings[0] -= gap_width - 2  # no left padding
+    paddings[-1] -= 1  # no right padding
     available = screen_width - len(natural_widths) - 1
     widths = [
         min(width + padding, available)
@@ -629,7 +628,10 @@ def _fit_widths(natural_widths: Sequence[int], screen_width: int, gap_width: int
 
 
 def _cut_widest(widths: list[int], available: int) -> None:
-    """Cut the widest columns in place, equally, until the sum of widths is available."""
+    """Cut the widest columns in place, equally, until the widths sum up to ``available``.
+
+    In each round they are cut to the width of the next widest one at most.
+    """
     while True:
         excess = sum(widths) - available
         if excess <= 0:
@@ -649,9 +651,10 @@ def _cut_widest(widths: list[int], available: int) -> None:
 
 @dataclass()
 class _Styles:
-    """The setting for styles and colours: ``auto``, ``always`` or ``never``."""
+    """The setting for styles and colours."""
 
     when: str = "auto"
+    """``auto``, ``always`` or ``never``."""
 
 
 _styles = _Styles()
@@ -687,7 +690,7 @@ def _make_console(width: int | None = None) -> Console:
         colours = "256"
     elif has_styles():
         colours = "auto"
-    force_terminal = None
+    force_terminal = None  # on a terminal rich decides
     if always:
         force_terminal = True
     elif not is_terminal:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, repeat
 from math import isfinite
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -111,20 +111,20 @@ class PredictionWriter(NamedTuple):
             (ranked.label, ranked.probability) for ranked in prediction.ranked[1 : self.top_k]
         ]
         if self.output == "table":
-            empty_cells = [""] * len(first_cells)
-            empty_costs = [""] * len(costs)
+            empty_cells = tuple("" for _ in first_cells)
+            empty_costs = tuple("" for _ in costs)
             further_rows = [(*empty_cells, *pair, *empty_costs) for pair in lower_ranked]
             return [(*row, *costs), *further_rows]
-        lower_cells = list(chain.from_iterable(lower_ranked))
-        n_lower_cells = 2 * (self.top_k - 1)  # a label and a probability per rank
-        padding = [""] * (n_lower_cells - len(lower_cells))
+        lower_cells = chain.from_iterable(lower_ranked)
+        n_missing = self.top_k - 1 - len(lower_ranked)
+        padding = repeat("", 2 * n_missing)  # a label and a probability per rank
         return [(*row, *lower_cells, *padding, *costs, reason_text)]
 
     def _get_first_cells(self, prediction: Answer) -> tuple[str, ...]:
         """Return the input columns, empty for a document that could not be read, or the id."""
         if not self.input_columns:
             return (prediction.id,)
-        return prediction.columns or ("",) * len(self.input_columns)
+        return prediction.columns or tuple("" for _ in self.input_columns)
 
     def _get_probability(self, prediction: Answer) -> str | float | None:
         """Return the probability of the label. A multi-label model has one per label, as text."""
