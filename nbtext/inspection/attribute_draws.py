@@ -100,8 +100,8 @@ def make_feature_sampler(classifier: Classifier, label: int) -> ValueSampler:
     from nbtext.classifiers.gaussian import GaussianDiscriminantAnalysis
 
     if not isinstance(classifier, GaussianDiscriminantAnalysis):
-        n_numbers = len(classifier.training.statistics.attributes.numeric)
-        return lambda _: [None] * n_numbers
+        names = classifier.training.statistics.attributes.numeric
+        return lambda _: [None for _ in names]
 
     n_latent = classifier.latent_space.projection.shape[1]
     numbers = classifier.number_standardizer

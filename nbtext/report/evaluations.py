@@ -17,6 +17,7 @@ from nbtext.metrics.results import to_json_values
 from nbtext.report.output_formats import (
     Column,
     draw_block,
+    format_grid,
     format_interval,
     format_listing,
     format_named_table,
@@ -56,16 +57,6 @@ CLASS_COLUMNS: Sequence[Column[ClassResult]] = (
     Column("AP", lambda metrics: metrics.average_precision, ".4f", placeholder="-"),
     Column("documents", lambda metrics: metrics.support, ","),
 )
-CONFUSION_COLUMNS: Sequence[Column[Confusion]] = (
-    Column("true class", lambda confusion: confusion.truth),
-    Column("answer", lambda confusion: confusion.predicted, placeholder="(no answer)"),
-    Column("documents", lambda confusion: confusion.documents, ","),
-)
-MULTI_LABEL_CONFUSION_COLUMNS: Sequence[Column[Confusion]] = (
-    Column("true labels", lambda confusion: confusion.truth, placeholder="(no label)"),
-    Column("labels found", lambda confusion: confusion.predicted, placeholder="(no label)"),
-    Column("documents", lambda confusion: confusion.documents, ","),
-)
 SLICE_COLUMNS: Sequence[Column[SliceResult]] = (
     Column("documents", lambda metrics: metrics.n, ","),
     Column("accuracy", lambda metrics: metrics.accuracy, ".4f"),
@@ -78,7 +69,10 @@ PREDICTION_SET_COLUMNS: Sequence[Column[SetGroup]] = (
     Column("coverage", lambda group: group.coverage, ".4f"),
     Column("95 % interval", lambda group: group.interval, ".4f"),
 )
-MEAN_SET_SIZE: Column[SetGroup] = Column("classes in a set", lambda group: group.size, ".4f")
+CLASS_SET_COLUMNS: Sequence[Column[SetGroup]] = (
+    *PREDICTION_SET_COLUMNS,
+    Column("classes in a set", lambda group: group.size, ".4f"),
+)
 RISK_COLUMNS: Sequence[Column[RiskPoint]] = (
     Column("answered", lambda point: point.answered, ".4f"),
     Column("probability from", lambda point: point.probability, ".6g"),
@@ -176,12 +170,8 @@ def _format_metrics_and_classes(
         blocks.append(format_listing(_list_other_metrics(result)))
     blocks.append(_format_class_table(result, show_all=show_all))
 
-    confusions = [Confusion(*mistake) for mistake in result.mistakes]
-    confusions.sort(key=lambda kind: (-kind.documents, kind.truth, kind.predicted))
-    if confusions:
-        columns = CONFUSION_COLUMNS if result.has_one_label else MULTI_LABEL_CONFUSION_COLUMNS
-        top_confusions = confusions[:MAX_SHOWN_CONFUSIONS]
-        blocks.append(format_table(columns, top_confusions, "most frequent confusions"))
+    if result.mistakes:
+        blocks.append(_format_confusions(result))
 
     for column, slices in (result.slices or {}).items():
         blocks.append(format_named_table(column, SLICE_COLUMNS, slices.items(), f"by {column}"))
@@ -356,16 +346,15 @@ def _format_sets(sets: SetsResult, *, show_all: bool) -> list[str]:
     if not show_all:
         labels = labels[:MAX_SHOWN_CLASSES]
     class_groups = [(label, sets.per_class[label]) for label in labels]
-    class_columns = (*PREDICTION_SET_COLUMNS, MEAN_SET_SIZE)
     return [
         format_listing(summary),
         format_named_table(
-            MEAN_SET_SIZE.heading,
+            "classes in a set",
             PREDICTION_SET_COLUMNS,
             sets.per_size.items(),
             names_are_numbers=True,
         ),
-        format_named_table("true class", class_columns, class_groups),
+        format_named_table("true class", CLASS_SET_COLUMNS, class_groups),
     ]
 
 
@@ -398,6 +387,22 @@ def _format_reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
         "came true": "".join(draw_block(bin_.accuracy) for bin_ in bins),
         "documents": "".join(map(draw_block, sizes)),
     }
+
+
+def _format_confusions(result: EvaluationResult) -> str:
+    """Return a table of the most frequent mistakes, with their numbers of documents."""
+    headings = ("true class", "answer", "documents")
+    placeholder = "(no answer)"
+    if not result.has_one_label:
+        headings = ("true labels", "labels found", "documents")
+        placeholder = "(no label)"
+    confusions = [Confusion(*mistake) for mistake in result.mistakes]
+    confusions.sort(key=lambda kind: (-kind.documents, kind.truth, kind.predicted))
+    rows = [
+        (kind.truth or placeholder, kind.predicted or placeholder, f"{kind.documents:,}")
+        for kind in confusions[:MAX_SHOWN_CONFUSIONS]
+    ]
+    return format_grid(headings, rows, numeric_columns=[2], title="most frequent confusions")
 
 
 def _format_confusion_table(result: EvaluationResult) -> str:

@@ -93,23 +93,22 @@ def _draw_densities(classes: Iterable[tuple[str, TermInClass]], symbol: str) -> 
 
     from nbtext.language_model.dirichlet import compute_beta_bin_probabilities
 
-    rows: list[tuple[str, list[float], list[float]]] = []
+    densities: list[tuple[str, list[float], list[float]]] = []
     for label, details in classes:
-        if details.posterior and details.interval:
+        if details.posterior and details.interval and len(densities) < MAX_DENSITIES:
             name = shorten_middle(escape_controls(label), MAX_LABEL_CHARS)
-            rows.append((name, details.posterior, details.interval))
-    rows = rows[:MAX_DENSITIES]
-    if not rows:
+            densities.append((name, details.posterior, details.interval))
+    if not densities:
         return ""
 
-    name_width = max(len(name) for name, *_ in rows) + 2
-    max_probability = max(high for *_, (_, high) in rows)
+    name_width = max(len(name) for name, *_ in densities) + 2
+    max_probability = max(high for *_, (_, high) in densities)
     axis_end = min(1.0, 1.25 * max_probability)
     edges = np.linspace(0.0, axis_end, DENSITY_LINE_CHARS - name_width + 1)
     ascii_only = is_ascii_terminal()
 
     lines = [f"posterior density of {symbol} from 0 to {axis_end:.3g}, each class on its own scale"]
-    for name, (a, b), _ in rows:
+    for name, (a, b), _ in densities:
         density = compute_beta_bin_probabilities(a, b, edges).tolist()
         lines.append(name.ljust(name_width) + draw_sparkline(density, ascii_only=ascii_only))
     return "".join(f"{line}\n" for line in lines)

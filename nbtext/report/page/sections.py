@@ -128,8 +128,8 @@ def _list_sections(data: ReportData) -> Iterator[Section]:
         confusion = _format_confusion(result)
         yield _make_section("confusion", "Confusion", "What is taken for what", confusion)
     calibration = _format_calibration(data)
-    heading = "Can its probabilities be believed?"
-    yield _make_section("calibration", "Probabilities", heading, calibration)
+    question = "Can its probabilities be believed?"
+    yield _make_section("calibration", "Probabilities", question, calibration)
     classes_name = pluralize(2, kind).capitalize()
     heading = f"{kind.capitalize()} by {kind}"
     yield _make_section("classes", classes_name, heading, _format_classes(result))
@@ -178,7 +178,7 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
     if not result.has_one_label:
         verb = "finds exactly the labels of"
         superlative = "most frequent"
-    sentences = [
+    sentences: list[object] = [
         format_html(
             "The model answered {} of {}.",
             format_quantity(result.n, "document"),
@@ -199,14 +199,12 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
         ),
     ]
     if interval[0] <= largest.accuracy:
-        no_gain = format_html(" So there is no sign here that the model is better than that.")
-        sentences.append(no_gain)
+        sentences.append(" So there is no sign here that the model is better than that.")
     if result.has_one_label:
         n_unanswered = sum(counts.get("", 0) for counts in result.confusion.values())
         if n_unanswered:
             documents = format_quantity(n_unanswered, "document")
-            unanswered = format_html(" It gave no answer to {}, which counts as wrong.", documents)
-            sentences.append(unanswered)
+            sentences.append(f" It gave no answer to {documents}, which counts as wrong.")
     if result.unknown_labels:
         sentences.append(_describe_unknown_labels(result))
     return join_markup(sentences)
