@@ -179,9 +179,9 @@ def split_by_contribution(explanation: Explanation) -> Iterator[tuple[str, float
 
 
 def find_max_contribution(pieces: Iterable[tuple[str, float]]) -> float:
-    """Return the largest finite |nats| of pieces of a text, 0 without pieces."""
-    contributions = (abs(contribution) for _, contribution in pieces)
-    return max((nats for nats in contributions if nats < inf), default=0.0)
+    """Return the largest size of a finite contribution of pieces of a text, 0 without pieces."""
+    sizes = (abs(contribution) for _, contribution in pieces)
+    return max((size for size in sizes if size < inf), default=0.0)
 
 
 def format_signed_nats(contribution: float) -> str:
@@ -194,8 +194,22 @@ def describe_idle_words(n: int) -> str:
     return f"{format_quantity(n, 'word')} {'adds' if n == 1 else 'add'} nothing"
 
 
+EXPLANATION_COLUMNS = (
+    "id",
+    "label",
+    "against",
+    "kind",
+    "name",
+    "nats",
+    "count",
+    "places",
+    "note",
+)
+"""Headings of the columns that an `ExplanationRow` has in TSV and CSV."""
+
+
 class ExplanationRow(NamedTuple):
-    """A row of an explanation. Its fields are the columns of TSV and CSV."""
+    """A row of an explanation for TSV and CSV."""
 
     id: str
     label: str
@@ -204,11 +218,11 @@ class ExplanationRow(NamedTuple):
     """``prior``, ``word``, ``attribute``, ``rest``, ``log-odds``, ``calibrated`` or ``none``."""
     name: str = ""
     """The word or the attribute."""
-    nats: float | str = ""
-    """The contribution, or for ``log-odds`` the sum of the rows before."""
-    count: int | str = ""
-    """Occurrences of the word."""
-    places: str = ""
+    contribution: float | str = ""
+    """In nats. The row ``log-odds`` has the sum of the rows before it."""
+    occurrences: int | str = ""
+    """Number of occurrences of the word."""
+    positions: str = ""
     """Start and end of each occurrence, as `_format_positions` returns them."""
     note: str | None = ""
 
@@ -221,7 +235,7 @@ def write_explanations(stream: Iterable[ExplainedDocument], output: str, top: in
     if output == "table":
         print_with_blank_lines(stream, lambda explained: _print_explained(explained, top))
         return
-    columns = make_tuple_columns(*ExplanationRow._fields)
+    columns = make_tuple_columns(*EXPLANATION_COLUMNS)
     write_records(stream, output, columns, iter_explanation_rows, _make_explanation_record)
 
 
@@ -286,7 +300,7 @@ def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[ExplanationR
         yield ExplanationRow(explained.id, "", "", "none", note=explained.missing_reason)
         return
     make_row = partial(ExplanationRow, explanation.id, explanation.label, explanation.against)
-    yield make_row("prior", nats=explanation.prior, note=explained.notice)
+    yield make_row("prior", contribution=explanation.prior, note=explained.notice)
     for word in explanation.words:
         yield make_row(
             "word",
@@ -299,12 +313,13 @@ def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[ExplanationR
     for attribute in explanation.attributes:
         yield make_row("attribute", f"{attribute.name}={attribute.value}", attribute.nats)
     if explanation.remainder is not None:
-        yield make_row("rest", nats=explanation.remainder, note="words do not add up")
-    yield make_row("log-odds", nats=explanation.log_odds)
+        yield make_row("rest", contribution=explanation.remainder, note="words do not add up")
+    yield make_row("log-odds", contribution=explanation.log_odds)
     probability = format_six_digits(explanation.probability)
     other_probability = format_six_digits(explanation.against_probability)
     probabilities = f"{probability} to {other_probability}"
-    yield make_row("calibrated", nats=explanation.calibration.log_odds, note=probabilities)
+    calibrated_log_odds = explanation.calibration.log_odds
+    yield make_row("calibrated", contribution=calibrated_log_odds, note=probabilities)
 
 
 def _format_positions(word: WordContribution) -> str:
