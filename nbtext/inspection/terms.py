@@ -397,7 +397,7 @@ TERM_MEASURES = ("probability", "lift", "mutual_information")
 
 
 def get_class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
-    """Return the documents, tokens and prior of a class."""
+    """Return the fields of the `ClassSize` of a class: documents, tokens and prior."""
     documents = model.counts.labelled_statistics.class_documents[number]
     return (
         to_int_or_float(documents),

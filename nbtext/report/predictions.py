@@ -77,7 +77,8 @@ class PredictionWriter(NamedTuple):
     @property
     def columns(self) -> Columns:
         """The columns of a row of `to_rows`, which depend on the output format."""
-        headings = [*(_rename_input_columns(self.input_columns) or ("id",)), "label", "probability"]
+        first_headings = _rename_input_columns(self.input_columns) or ("id",)
+        headings = [*first_headings, "label", "probability"]
         formats = {"probability": ".6g", "expected_cost": ".6g"}
         if self.output == "csv":
             for rank in range(2, self.top_k + 1):
@@ -121,7 +122,7 @@ class PredictionWriter(NamedTuple):
         return [(*row, *lower_cells, *padding, *costs, reason_text)]
 
     def _get_first_cells(self, prediction: Answer) -> tuple[str, ...]:
-        """Return the input columns, empty for a document that could not be read, or the id."""
+        """Return the id, or the input columns, which are empty if a document could not be read."""
         if not self.input_columns:
             return (prediction.id,)
         return prediction.columns or tuple("" for _ in self.input_columns)
@@ -155,7 +156,8 @@ class PredictionWriter(NamedTuple):
             record["probability"] = round_to_six_digits(prediction.probability)
         if self.show_costs:
             record["expected_cost"] = round_to_six_digits(prediction.expected_cost)
-        if (self.top_k or not self.has_one_label) and prediction.problem is None:
+        lists_classes = self.top_k > 0 or not self.has_one_label
+        if lists_classes and prediction.problem is None:
             record["labels"] = [self._make_class_record(ranked) for ranked in prediction.ranked]
             if self.coverage is not None:
                 record["coverage"] = self.coverage
@@ -168,7 +170,7 @@ class PredictionWriter(NamedTuple):
         return record
 
     def _get_input_record(self, prediction: Answer) -> dict[str, object]:
-        """Return the id, or the input columns or the whole input record by name."""
+        """Return the id, the input columns by name, or for `RECORD_COLUMN` the whole record."""
         if not self.input_columns:
             return {"id": prediction.id}
         if self.input_columns == (RECORD_COLUMN,):
@@ -178,7 +180,7 @@ class PredictionWriter(NamedTuple):
             names = _rename_input_columns(input_record)
             return dict(zip(names, input_record.values(), strict=True))
         names = _rename_input_columns(self.input_columns)
-        # A document that could not be read has no columns.
+        # A document that could not be read has no columns, so the lengths may differ.
         return dict(zip(names, prediction.columns, strict=False))
 
     def _make_class_record(self, ranked: RankedClass) -> dict[str, object]:
