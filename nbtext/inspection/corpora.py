@@ -53,7 +53,7 @@ MIN_STOP_WORDS = 20
 """The stop words of another language indicate it from this number."""
 
 MIN_STOP_WORD_RATIO = 2
-"""How many times as frequent as those of the expected language they must be."""
+"""They must also be this many times as frequent as stop words of the expected language."""
 
 SIMILAR_LANGUAGE_RATIO = 0.8
 """A language is also named if it has this proportion of the stop words of the likeliest one."""

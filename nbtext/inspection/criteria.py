@@ -45,7 +45,7 @@ class PartCriteria(NamedTuple):
 
     part: str
     evidence: float | None
-    """Log evidence; None if the part has no prior."""
+    """Log evidence. None without a prior."""
     log_likelihood: float
     """Log-likelihood at the maximum-likelihood estimate, from which AIC and BIC are computed."""
     parameters: int
@@ -66,7 +66,7 @@ class Criteria:
     None if the data have no evidence.
     """
     evidence_of_labels: float | None
-    """Log evidence of the labels. None for an empirical class prior, which has no prior."""
+    """Log evidence of the labels. None for an empirical class prior."""
     evidence_of_classes: dict[str, float] | None
     """Log evidence of the data by class. None if a part of the model has no prior."""
     log_likelihood: float

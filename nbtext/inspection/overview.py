@@ -100,7 +100,7 @@ def _make_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
 
 
 MAX_CATEGORIES = 100
-"""Listed categories of an attribute. If it has more, those with most documents are listed."""
+"""Number of categories of an attribute that are listed: the ones with most documents."""
 
 BOUNDARY_DECIMALS = 9
 """Decimals of weights and biases of a Gaussian model."""
@@ -134,7 +134,10 @@ class CategoriesOverview:
     """Number of different categories."""
     smoothing: float
     classes: dict[str, dict[str, dict[str, float]]]
-    """By class, then ``probability`` or ``weight`` (in nats, of linear models), then category."""
+    """Values by class, by ``probability`` or ``weight``, and by category.
+
+    Linear models have weights, in nats.
+    """
 
 
 AttributeOverviews = dict[str, AttributeOverview | CategoriesOverview]

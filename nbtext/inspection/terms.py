@@ -78,7 +78,7 @@ def _get_categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
 
 
 def count_surface_forms(model: TextClassifier) -> dict[int, list[WordCount]]:
-    """Return the words that each stemmed term stands for, most frequent first, by term id.
+    """Return the words that have the same stem, most frequent first, by the term id of the stem.
 
     If the term itself is one of the words, only its occurrences without inflection count. The
     result is empty for a model that was trained without ``--set surface-forms=true``.
@@ -151,7 +151,7 @@ class TermInClass:
     probability: float | None
     """None for a term that was not selected in training."""
     interval: list[float] | None
-    """The credible interval of the probability, None without a posterior."""
+    """The credible interval of the probability. None without a posterior."""
     posterior: list[float] | None
     """a and b of the posterior Beta(a, b) of the probability, None without a posterior."""
 
@@ -311,7 +311,7 @@ def _replace_nonfinite(pairs: Floats) -> list[list[float] | None]:
 
 
 def _find_terms(model: TextClassifier, word: str) -> dict[str, int]:
-    """Return the terms of a text by name, `UNKNOWN_TERM` for those that are not in the model.
+    """Return the terms of a text by name. A term that is not in the model is `UNKNOWN_TERM`.
 
     The text is analysed as a document. If it is ``name:content`` and the model knows a term of that
     field, it is analysed as that field. The names of counted features and of character n-grams are
@@ -386,11 +386,11 @@ class ClassDetails(ClassSize):
 
     probability_of: _ProbabilityMeaning
     probability: list[TermValue]
-    """By the probability that ``probability_of`` describes."""
+    """Terms with the probability that ``probability_of`` describes."""
     lift: list[TermValue]
-    """By `compute_lift`, which may be infinite."""
+    """Terms with their lift (see `compute_lift`), which may be infinite."""
     mutual_information: list[TermValue]
-    """By the summand of the mutual information of the language models, in nats."""
+    """Terms with their summand of the mutual information of the language models, in nats."""
 
 
 TERM_MEASURES = ("probability", "lift", "mutual_information")
@@ -425,7 +425,7 @@ class _BestTerms:
         self._tie_breakers = np.empty(0)
 
     def add(self, terms: Ints, values: Floats, tie_breakers: Floats) -> None:
-        """Add a block of terms, of which those with values above 0 are candidates."""
+        """Add a block of terms. Terms with values above 0 are candidates."""
         is_positive = values > 0
         candidates = np.concatenate((self.terms, terms[is_positive]))
         candidate_values = np.concatenate((self.values, values[is_positive]))
@@ -507,7 +507,7 @@ def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple
 
 
 def compute_lift(probability: Floats, corpus_probability: Floats) -> Floats:
-    """Return φ_jk / Σ_l φ_jl π_l, the ratio of a probability in a class to that in the corpus.
+    """Return φ_jk / Σ_l φ_jl π_l, how much more probable terms are in a class than in the corpus.
 
     ``probability`` is φ_jk, shape (n, n_classes), and ``corpus_probability`` the sum, shape (n, 1).
     The result has shape (n, n_classes).

@@ -58,7 +58,7 @@ CHANGE_COLUMNS: Sequence[Column[DisagreementCount]] = (
 
 
 class ComparedMetric(NamedTuple):
-    """The values of a metric for the models A and B; None if infinite."""
+    """The values of a metric for the models A and B. None stands for infinity."""
 
     a: float | None
     b: float | None
@@ -309,7 +309,7 @@ def print_learning_curve(curve: LearningCurve) -> None:
 
 
 def describe_forecast(n_documents: int, forecast: Forecast) -> str:
-    """Return a sentence on the forecast of accuracy, or on why there is none.
+    """Return a sentence on the forecast of accuracy, or on the reason why it is missing.
 
     ``n_documents`` is the present number of training documents.
     """
@@ -479,7 +479,7 @@ MAX_BAR_CHARS = 20
 def write_prevalence(
     output: str, result: PrevalenceResult, column: str | None, drift: DriftRun | None
 ) -> None:
-    """Write the estimated class proportions, also by group if a ``column`` was set.
+    """Write the estimated class proportions of all documents and, with a ``column``, by group.
 
     Tables of groups have the largest classes only. JSON also has the ``drift`` of the documents
     from training, if it is known.

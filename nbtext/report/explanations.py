@@ -391,7 +391,7 @@ def _make_missing_record(explained: ExplainedDocument) -> dict[str, ParsedJson]:
 
 
 def _make_cause_record(cause: RuledOutClass) -> dict[str, ParsedJson]:
-    """Return a class and what makes it impossible; an attribute has a name and a value."""
+    """Return a class and the cause that makes it impossible: a word, an attribute or the prior."""
     record: dict[str, ParsedJson] = {"class": cause.label, "by": cause.cause}
     if cause.name is not None:
         record["word" if cause.value is None else "name"] = cause.name
@@ -625,5 +625,5 @@ def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
 
 
 def _format_terms(terms: tuple[NgramTerm, ...]) -> str:
-    """Return terms separated by commas, those that do not count in brackets."""
+    """Return terms separated by commas, with brackets around terms that do not count."""
     return ", ".join(term.term if term.dropped is None else f"({term.term})" for term in terms)

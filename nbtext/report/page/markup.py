@@ -163,7 +163,7 @@ def _format_row(
 
 
 def make_scrollable(content: Markup, name: str) -> Markup:
-    """Return a frame that scrolls content wider than the page, also with the keyboard.
+    """Return a frame that can scroll content that is wider than the page, even by keyboard.
 
     ``name`` is the label of the frame for screen readers.
     """

@@ -266,7 +266,7 @@ def _describe_first_confusion(
 ) -> Markup:
     """Return a sentence on the most frequent mistake, and on its reverse.
 
-    ``mistakes`` are those of `_list_wrong_predictions`.
+    ``mistakes`` are from `_list_wrong_predictions`.
     """
     truth, predicted, n = mistakes[0]
     n_mistakes = sum(n_documents for *_, n_documents in mistakes)
@@ -406,7 +406,7 @@ def _format_metrics(data: ReportData) -> Markup:
 
 
 def _make_metric_card(result: EvaluationResult, title: str, name: str) -> tuple[str, str, str]:
-    """Return title, value and interval of a metric; the interval is "" if it has none."""
+    """Return title, value and interval of a metric; the interval may be empty."""
     interval = format_interval(result.intervals.get(name), ".3f")
     return title, format_number(result.get_metric(name), decimals=3), interval
 
