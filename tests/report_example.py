@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.evaluation.learning_curves import CurvePoint, Forecast, LearningCurve, _Forecasts
-from nbtext.evaluation.report_data import QuotedMistake, ReportData
+from nbtext.evaluation.report_data import ProvenanceSection, QuotedMistake, ReportData
 from nbtext.explain.mistakes import ExcerptPiece, Misclassification, _TippingTerm
 from nbtext.guarantees.precision import RiskPoint
 from nbtext.inspection.terms import ClassTerms
@@ -120,7 +120,7 @@ def example(
         calibrated=reliability(0.01),
         mistakes=(mistake, QuotedMistake(replace(mistake.mistake, truth=text), None, excerpt)),
         top_terms=tuple(ClassTerms(label, ((text, 0.02), ("word", 0.01))) for label in labels),
-        provenance=((f"Report {text}", ((text, text), ("documents", "corpus"))),),
+        provenance=(ProvenanceSection(f"Report {text}", ((text, text), ("documents", "corpus"))),),
         learning_curve=LearningCurve(
             1250,
             5,

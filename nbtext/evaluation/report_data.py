@@ -1,4 +1,8 @@
-"""Data of a report: an evaluation before and after calibration, with confident mistakes."""
+"""The data of the page that `nbtext report` writes, gathered in one pass over test documents.
+
+The page is rendered in `nbtext/report/page/`. The model is evaluated with its calibrated
+probabilities, and with uncalibrated ones for comparison.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,17 @@ import numpy as np
 
 from nbtext.classifiers.held_out import make_textbook_calibration
 from nbtext.evaluation.evaluate import evaluate_scored_blocks
-from nbtext.explain.mistakes import ExcerptFinder, ExcerptPiece, Misclassification, MistakeFinder
+from nbtext.explain.mistakes import (
+    ExcerptFinder,
+    ExcerptPiece,
+    Misclassification,
+    MistakeFinder,
+    find_wrong_rows,
+)
 from nbtext.guarantees.precision import RiskPoint, compute_risk_curve
 from nbtext.inspection.terms import ClassTerms, find_class_terms
 from nbtext.metrics.evaluation import make_evaluation, summarize_probabilities
-from nbtext.prediction.rule import Decision, DecisionRule
+from nbtext.prediction.rule import DecisionRule
 from nbtext.scoring import ScoredBlock, score_documents
 
 if TYPE_CHECKING:
@@ -30,10 +40,15 @@ MAX_QUOTED_MISTAKES = 12
 MAX_TERMS_PER_CLASS = 10
 
 MAX_CLASSES_WITH_TERMS = 100
-"""Terms are listed for the classes with most training documents."""
+"""If there are more, terms are listed only for the classes with most training documents."""
 
-Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""The origin of a report: headings, each with pairs of a name and a value."""
+
+class ProvenanceSection(NamedTuple):
+    """A heading with facts on the origin of a report, for example on the model file."""
+
+    heading: str
+    rows: tuple[tuple[str, str], ...]
+    """Pairs of a name and a value."""
 
 
 class QuotedMistake(NamedTuple):
@@ -47,20 +62,22 @@ class QuotedMistake(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportData:
-    """All data of the page."""
+    """All data of the page of `nbtext report`."""
 
     title: str
     evaluation: EvaluationResult
     uncalibrated: ProbabilityResult | None
-    """Before calibration; None if calibration changes nothing."""
+    """Reliability of the uncalibrated probabilities. None if calibration does not change them."""
     calibrated: ProbabilityResult
+    """Reliability of the model's probabilities."""
     mistakes: tuple[QuotedMistake, ...]
-    """Empty for multi-label models."""
+    """The most confident mistakes. Empty for multi-label models."""
     top_terms: tuple[ClassTerms, ...]
-    provenance: Provenance = ()
+    provenance: tuple[ProvenanceSection, ...] = ()
     learning_curve: LearningCurve | None = None
-    """The learning curve of the training corpus."""
+    """Accuracy by size of the training corpus. None if it was not computed."""
     leaks: LeakResult | SampledLeakResult | None = None
+    """Test documents that the model was trained on. None if they were not searched for."""
     risk_curve: tuple[RiskPoint, ...] = ()
     """Precision by proportion of documents with a prediction."""
 
@@ -70,7 +87,7 @@ def gather_report_data(
     documents: Iterable[Document],
     *,
     title: str,
-    provenance: Provenance = (),
+    provenance: tuple[ProvenanceSection, ...] = (),
     curve: LearningCurve | None = None,
     leaks: LeakChecker | None = None,
 ) -> ReportData:
@@ -84,19 +101,21 @@ def gather_report_data(
     uncalibrated = make_evaluation(model.fitted.statistics)
     mistakes = _ConfidentMistakes(model)
     rule = DecisionRule()
-    textbook = make_textbook_calibration(model.fitted.classifier)
+    textbook_calibration = make_textbook_calibration(model.fitted.classifier)
 
     def add_block(block: ScoredBlock) -> None:
-        posterior = model.fitted.posterior_type(
-            textbook.compute_log_posterior(block.scores, block.lengths)
+        uncalibrated_posterior = model.fitted.posterior_type(
+            textbook_calibration.compute_log_posterior(block.scores, block.lengths)
         )
-        uncalibrated.add(block.labels, posterior, block.posterior.predict(rule))
+        # Only the reliability of these probabilities is shown, so predictions need no second rule.
+        predicted = block.posterior.predict(rule)
+        uncalibrated.add(block.labels, uncalibrated_posterior, predicted)
         if block.posterior.is_exclusive:
-            mistakes.add(block, block.posterior.decide(rule))
+            mistakes.add(block)
 
     blocks = score_documents(model.fitted, documents)
     if leaks is not None:
-        blocks = leaks.observe(blocks)
+        blocks = leaks.observe(blocks)  # checks each block when the evaluation reads it
     evaluation = evaluate_scored_blocks(blocks, model, rule, on_block=add_block)
     uncalibrated_result = None
     if not uncalibrated.documents.has_same_scores(evaluation.documents):
@@ -121,13 +140,16 @@ class _MistakeEntry(NamedTuple):
     probability: float
     """Probability of the predicted class."""
     margin: float
-    """log p of the predicted class less log p of the true class; infinite if it is unknown."""
+    """log p of the predicted class minus log p of the true class, in nats.
+
+    It is inf if the model does not have the true class.
+    """
     block: ScoredBlock
     """A block with only this document."""
 
 
 class _ConfidentMistakes:
-    """Keeps the documents with the most probable wrong predictions.
+    """Keeps the `MAX_QUOTED_MISTAKES` documents with the most probable wrong predictions.
 
     Of documents with the same text and label, only the first is kept.
     """
@@ -138,47 +160,51 @@ class _ConfidentMistakes:
         self._entries: list[_MistakeEntry] = []
         """By descending probability, then margin."""
 
-    def add(self, block: ScoredBlock, decision: Decision) -> None:
+    def add(self, block: ScoredBlock) -> None:
         """Add the wrong predictions of a block."""
         truth = self._finder.get_class_indices(block)
-        predictions = decision.predictions
-        wrong_rows = np.flatnonzero((predictions >= 0) & (predictions != truth))
+        decision = block.posterior.decide(DecisionRule())
+        wrong_rows = find_wrong_rows(decision.predictions, truth)
         order = np.argsort(-decision.probabilities[wrong_rows], kind="stable")
         for row in wrong_rows[order].tolist():
             probability = float(decision.probabilities[row])
             is_full = len(self._entries) == MAX_QUOTED_MISTAKES
-            # Probabilities that round to 1 may still have a larger margin, so continue with equals.
             if is_full and probability < self._entries[-1].probability:
-                break
+                break  # all later rows are less probable; equal ones may have larger margins
             if self._has_copy(block.documents[row]):
                 continue
             margin = np.inf
             if truth[row] >= 0:
                 log_p = block.log_posterior[row]
-                margin = float(log_p[predictions[row]] - log_p[truth[row]])
+                margin = float(log_p[decision.predictions[row]] - log_p[truth[row]])
             self._entries.append(_MistakeEntry(probability, margin, block.take(np.array([row]))))
             self._entries.sort(key=lambda entry: (-entry.probability, -entry.margin))
             del self._entries[MAX_QUOTED_MISTAKES:]
 
     def _has_copy(self, document: Document) -> bool:
         """Return True if a document with the same text and label is kept."""
-        key = (document.digest_bytes, document.label)
-        documents = (entry.block.documents[0] for entry in self._entries)
-        return any((other.digest_bytes, other.label) == key for other in documents)
+        kept_documents = (entry.block.documents[0] for entry in self._entries)
+        return any(
+            kept.digest_bytes == document.digest_bytes and kept.label == document.label
+            for kept in kept_documents
+        )
 
     def quote(self) -> tuple[QuotedMistake, ...]:
         """Return the mistakes with excerpts, by descending probability."""
         excerpts = ExcerptFinder(self._model.fitted)
-        get_class_index = self._model.classes.index
-        mistakes = []
+        classes = self._model.classes
+        quoted_mistakes = []
         for entry in self._entries:
             block = entry.block
-            [mistake] = self._finder.find_mistakes(block, block.posterior.decide(DecisionRule()))
-            predicted = get_class_index(mistake.answer)
-            rival = get_class_index(mistake.against or mistake.truth)
+            # Only here, because the terms of a mistake take longer than the decision.
+            decision = block.posterior.decide(DecisionRule())
+            [mistake] = self._finder.find_mistakes(block, decision)
+            rival = classes.index(mistake.rival)
             true_probability = None
-            if not mistake.against:
+            if mistake.against is None:
                 true_probability = float(np.exp(block.log_posterior[0, rival]))
-            excerpt = excerpts.find_excerpt(block.documents[0], predicted, rival)
-            mistakes.append(QuotedMistake(mistake, true_probability, excerpt))
-        return tuple(mistakes)
+            excerpt = excerpts.find_excerpt(
+                block.documents[0], classes.index(mistake.answer), rival
+            )
+            quoted_mistakes.append(QuotedMistake(mistake, true_probability, excerpt))
+        return tuple(quoted_mistakes)

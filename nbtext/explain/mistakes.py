@@ -1,10 +1,13 @@
-"""Misclassified documents: the terms that tipped the prediction, and excerpts with marked words."""
+"""Misclassified documents: the terms that tipped the prediction, and excerpts with marked words.
+
+`nbtext evaluate --errors` writes the documents, `nbtext report` quotes the most confident mistakes.
+Terms and words have contributions to the log odds, in nats (`nbtext.explain.contributions`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,31 +37,31 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints
 
 MAX_EXCERPT_BYTES = 420
-"""Approximate length of an excerpt in bytes."""
+"""Approximate length of an excerpt. A long last word may double the length."""
 
-MAX_EXCERPT_SEARCH_BYTES = 1 << 16
+MAX_EXCERPT_SEARCH_BYTES = 2**16
 """Bytes of a text, and of each field, in which an excerpt is searched for."""
 
 HIGHLIGHT_NATS = 1.0986122886681098
-"""Contribution from which on a word is marked: log 3, so it triples the odds."""
+"""Smallest contribution of a marked word: log 3, so the word triples the odds."""
 
 MAX_TIPPING_TERMS = 10
 """Terms that are listed for a misclassified document."""
 
 MAX_WORD_NATS = 1e6
-"""Contributions are limited to this in sums, because they can be infinite."""
+"""Limit of the contributions that are summed: without a limit, they can be infinite."""
 
 
 class ExcerptPiece(NamedTuple):
-    """A piece of a text, and what it adds to the predicted class over the true class, in nats."""
+    """A piece of a text, and its contribution to the log odds of the predicted class."""
 
     text: str
     nats: float = 0.0
-    """0 for text that counts for neither class."""
+    """0 for the text between words."""
 
 
 class _TippingTerm(NamedTuple):
-    """A term, and what its occurrences add to the predicted class over the true class, in nats."""
+    """A term, and the contribution of its occurrences to the log odds of the predicted class."""
 
     term: str
     nats: float
@@ -75,17 +78,19 @@ class Misclassification:
     probability: float
     """Probability of the predicted label."""
     margin: float = field(metadata=NOT_IN_JSON)
-    """log p(answer | d) − log p(truth | d) in nats. With costs it can be negative.
-
-    If the model does not know the true label, ``against`` takes its place.
-    """
+    """log p(answer | d) − log p(rival | d) in nats. With costs it can be negative."""
     terms: tuple[_TippingTerm, ...]
-    """Up to `MAX_TIPPING_TERMS` terms that add most to the prediction, the strongest first.
+    """Up to `MAX_TIPPING_TERMS` terms that contribute most to the answer, the strongest first.
 
-    A term that makes the true class impossible has inf nats. Empty if scores are not sums of terms.
+    A term that makes the rival impossible has inf nats. Empty if scores are not sums of terms.
     """
     against: str | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
-    """The runner-up, which replaces the true label if the model does not have that one."""
+    """The runner-up if the model does not have the true class, else None."""
+
+    @property
+    def rival(self) -> str:
+        """The class that the answer is compared with: the true class, or ``against``."""
+        return self.truth if self.against is None else self.against
 
 
 class ExcerptFinder:
@@ -98,79 +103,90 @@ class ExcerptFinder:
     def find_excerpt(self, document: Document, answer: int, rival: int) -> tuple[ExcerptPiece, ...]:
         """Return about `MAX_EXCERPT_BYTES` of text and fields, and then the attributes.
 
-        The excerpt is where the words add most to class ``answer`` over class ``rival``. White
-        space is reduced to single spaces. Words have 0 nats if both classes are impossible, or if
-        scores are not sums over terms.
+        The words of the excerpt contribute most to the log odds of class ``answer`` over class
+        ``rival``. White space is reduced to single spaces. A word has 0 nats if it makes both
+        classes impossible, or if scores are not sums over terms.
         """
         text = _squeeze(document.text)
         fields = [(name, _squeeze(content)) for name, content in document.fields]
         words = self._tracer.locate_words(text, fields, splits_pairs=True)
-        nats = self._compute_word_nats(
-            words, self._model.count_texts([text], [fields]), answer, rival
-        )
+        matrix = self._model.count_texts([text], [fields])
+        contributions = self._compute_word_contributions(words, matrix, answer, rival)
         content = render_document(text, fields)
-        start, end = _find_strongest_run(
-            words.starts, words.ends, np.maximum(nats, 0), len(content)
-        )
+        start, end = _find_excerpt(words, np.maximum(contributions, 0), len(content))
         is_inside = (words.starts >= start) & (words.ends <= end)
-        is_marked = is_inside & (np.abs(nats) >= HIGHLIGHT_NATS)
+        is_marked = is_inside & (np.abs(contributions) >= HIGHLIGHT_NATS)
         marked_spans = zip(
             (words.starts[is_marked] - start).tolist(),
             (words.ends[is_marked] - start).tolist(),
-            nats[is_marked].tolist(),
+            contributions[is_marked].tolist(),
             strict=True,
         )
         # The excerpt may end within a character, which is dropped.
         quoted = content[start:end].decode("utf-8", "ignore").replace("\n", " ")
-        pieces = [ExcerptPiece("… " if start else "")]
-        pieces += [ExcerptPiece(*piece) for piece in split_weighted_text(quoted, marked_spans)]
-        pieces.append(ExcerptPiece(" …" if end < len(content) else ""))
+        pieces = [ExcerptPiece(*piece) for piece in split_weighted_text(quoted, marked_spans)]
+        if start:
+            pieces.insert(0, ExcerptPiece("… "))
+        if end < len(content):
+            pieces.append(ExcerptPiece(" …"))
         names = self._model.statistics.attributes.names
+        # A document that was not decoded has no values.
         for name, value in zip(names, document.values, strict=False):
             if value:
                 pieces.append(ExcerptPiece(f" {name}={value}"))
         return tuple(piece for piece in pieces if piece.text)
 
-    def _compute_word_nats(
+    def _compute_word_contributions(
         self, words: LocatedWords, matrix: DocumentTermMatrix, answer: int, rival: int
     ) -> Floats:
-        """Return the nats that each word adds to the prediction over its rival: (n_words,)."""
-        contributions = compute_term_contributions(
+        """Return the contribution of each word to the answer over the rival, shape (n_words,)."""
+        term_contributions = compute_term_contributions(
             self._model.text_classifier, matrix, np.array([answer]), np.array([rival])
         )
-        if contributions is None:
+        if term_contributions is None:
             return np.zeros(words.starts.size)
-        return np.nan_to_num(distribute_to_words(words, *contributions), posinf=inf, neginf=-inf)
+        contributions = distribute_to_words(words, *term_contributions)
+        contributions[np.isnan(contributions)] = 0.0
+        return contributions
 
 
-def _find_strongest_run(starts: Ints, ends: Ints, nats: Floats, n_bytes: int) -> tuple[int, int]:
-    """Return start and end of the run of words with the largest sum of nats, in bytes.
+def _find_excerpt(words: LocatedWords, contributions: Floats, n_bytes: int) -> tuple[int, int]:
+    """Return start and end, in bytes, of the consecutive words with the largest contributions.
 
-    The run has about `MAX_EXCERPT_BYTES`. The first of equal runs is returned. ``n_bytes`` is the
-    length of the text, which is returned whole if it is short.
+    The words have about `MAX_EXCERPT_BYTES`. Of equal sums, the first is returned. A text of
+    ``n_bytes`` that is short enough is returned whole.
     """
+    n_words = words.starts.size
     if n_bytes <= MAX_EXCERPT_BYTES:
         return 0, n_bytes
-    if not starts.size:
+    if not n_words:
         return 0, MAX_EXCERPT_BYTES
-    n_words = starts.size
-    # Index of the word after each run. A run has at least one word.
-    run_ends = np.maximum(
-        np.searchsorted(ends, starts + MAX_EXCERPT_BYTES, side="right"), np.arange(n_words) + 1
-    )
-    running_sums = np.concatenate((np.zeros(1), np.cumsum(np.minimum(nats, MAX_WORD_NATS))))
-    best = int((running_sums[run_ends] - running_sums[:-1]).argmax())
-    start = int(starts[best]) if best else 0
-    end = n_bytes
-    if run_ends[best] < n_words:
-        end = int(ends[run_ends[best] - 1])
+    # One candidate starts at each word. It ends before the word with the index `stops`.
+    stops = np.searchsorted(words.ends, words.starts + MAX_EXCERPT_BYTES, side="right")
+    stops = np.maximum(stops, np.arange(1, n_words + 1))  # at least one word
+    running_sums = np.zeros(n_words + 1)
+    running_sums[1:] = np.cumsum(np.minimum(contributions, MAX_WORD_NATS))
+    first = int((running_sums[stops] - running_sums[:-1]).argmax())
+    stop = int(stops[first])
+    # The text before the first word and after the last word belongs to the excerpt.
+    start = int(words.starts[first]) if first else 0
+    end = int(words.ends[stop - 1]) if stop < n_words else n_bytes
     return start, min(end, start + 2 * MAX_EXCERPT_BYTES)
 
 
 def _squeeze(text: bytes) -> bytes:
-    """Return the start of a text, without a cut character, with single spaces as white space."""
+    """Return the start of a text, without a cut last character, with single spaces."""
     start = text[:MAX_EXCERPT_SEARCH_BYTES].decode("utf-8", "ignore")
     return b" ".join(start.encode().split())
+
+
+def find_wrong_rows(predictions: Ints, truth: Ints) -> Ints:
+    """Return the rows of documents whose predicted class is not their true class.
+
+    Both are class indices, shape (n_docs,). A negative prediction is none, so it is not wrong.
+    """
+    is_predicted = predictions >= 0
+    return np.flatnonzero(is_predicted & (predictions != truth))
 
 
 class MistakeFinder:
@@ -193,58 +209,55 @@ class MistakeFinder:
     def find_mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
         """Yield the misclassified documents, in order. Documents without a prediction are skipped.
 
-        The misclassified documents are counted again.
+        Contributions need the counts of terms, so the texts of these documents are counted again.
         """
         truth = self.get_class_indices(block)
-        rows = np.flatnonzero((decision.predictions >= 0) & (decision.predictions != truth))
+        rows = find_wrong_rows(decision.predictions, truth)
         if not rows.size:
             return
+        true_classes = truth[rows]
+        is_truth_known = true_classes >= 0
         answers = decision.predictions[rows]
-        posterior = block.log_posterior[rows]
-        rivals = np.where(truth[rows] >= 0, truth[rows], find_runner_up(posterior, answers))
-        documents = [block.documents[row] for row in rows.tolist()]
-        tipping_terms = self._find_tipping_terms(documents, answers, rivals)
+        wrong = block.take(rows)
+        log_p = wrong.log_posterior
+        rivals = np.where(is_truth_known, true_classes, find_runner_up(log_p, answers))
+        tipping_terms = self._find_tipping_terms(wrong.documents, answers, rivals)
         indices = np.arange(rows.size)
         with np.errstate(invalid="ignore"):
-            margins = posterior[indices, answers] - posterior[indices, rivals]
-        for index, row in enumerate(rows.tolist()):
-            document = documents[index]
-            is_truth_unknown = truth[row] < 0
+            margins = log_p[indices, answers] - log_p[indices, rivals]
+        probabilities = decision.probabilities[rows]
+        for index, label in enumerate(wrong.labels):
             yield Misclassification(
-                document.id,
-                format_label(document.label or ""),
-                self._classes[answers[index]],
-                float(decision.probabilities[row]),
-                float(margins[index]),
-                tipping_terms[index],
-                self._classes[rivals[index]] if is_truth_unknown else None,
+                id=wrong.documents[index].id,
+                truth=format_label(label),
+                answer=self._classes[answers[index]],
+                probability=float(probabilities[index]),
+                margin=float(margins[index]),
+                terms=tipping_terms[index],
+                against=None if is_truth_known[index] else self._classes[rivals[index]],
             )
 
     def _find_tipping_terms(
         self, documents: list[Document], answers: Ints, rivals: Ints
     ) -> list[tuple[_TippingTerm, ...]]:
-        """Return the terms of each document that add most to its answer over its rival."""
-        contributions = compute_term_contributions(
+        """Return the terms of each document that contribute most to its answer over its rival."""
+        term_contributions = compute_term_contributions(
             self._model.text_classifier,
             self._model.count_texts(*collect_contents(documents)),
             answers,
             rivals,
         )
-        if contributions is None:
+        if term_contributions is None:
             return [() for _ in documents]
-        matrix, nats = contributions
+        matrix, contributions = term_contributions
         vocabulary = self._model.statistics.vocabulary
         tipping_terms = []
         for start, end in pairwise(matrix.offsets.tolist()):
-            # Terms that make both classes impossible have nan nats and are left out.
-            entries = start + np.flatnonzero(nats[start:end] > 0)
-            order = np.lexsort((matrix.terms[entries], -nats[entries]))
-            best = entries[order[:MAX_TIPPING_TERMS]]
-            pairs = zip(matrix.terms[best].tolist(), nats[best].tolist(), strict=True)
-            tipping_terms.append(
-                tuple(
-                    _TippingTerm(display_term(vocabulary.get_term(term)), term_nats)
-                    for term, term_nats in pairs
-                )
-            )
+            # nan, of terms that make both classes impossible, is not above 0.
+            is_positive = contributions[start:end] > 0
+            terms = matrix.terms[start:end][is_positive]
+            nats = contributions[start:end][is_positive]
+            order = np.lexsort((terms, -nats))[:MAX_TIPPING_TERMS]
+            names = [display_term(vocabulary.get_term(term)) for term in terms[order].tolist()]
+            tipping_terms.append(tuple(map(_TippingTerm, names, nats[order].tolist())))
         return tipping_terms

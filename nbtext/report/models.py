@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nbtext.errors import Finding
-    from nbtext.evaluation.report_data import Provenance
+    from nbtext.evaluation.report_data import ProvenanceSection
     from nbtext.guarantees.precision import PrecisionThreshold
     from nbtext.inspection.criteria import ComparedModel, Criteria, PartCriteria
     from nbtext.inspection.generation import DocumentGenerator, GeneratedDocument
@@ -430,12 +430,13 @@ def _summarize_unlabelled(unlabelled: UnlabelledOverview | None) -> str | None:
 
 def build_provenance(
     model: TextClassifier, model_path: str, *, corpus_paths: Sequence[str], command: str
-) -> Provenance:
+) -> tuple[ProvenanceSection, ...]:
     """Return headings, each with names and values: report, model, training and reading.
 
     ``corpus_paths`` and ``command`` are shown as the user typed them. The time is left out, so that
     two reports on the same data are equal.
     """
+    from nbtext.evaluation.report_data import ProvenanceSection
     from nbtext.inspection.overview import build_overview
 
     overview = build_overview(model, top=0)
@@ -449,10 +450,10 @@ def build_provenance(
     properties = _summarize_overview(overview)
     model_lines = tuple((name, value) for name, value in properties.items() if value is not None)
     return (
-        ("Report", report),
-        ("Model", (("file", model_path), ("SHA-256", digest), *model_lines)),
-        ("Training", format_settings(overview.training)),
-        ("Reading", format_settings(overview.reading)),
+        ProvenanceSection("Report", report),
+        ProvenanceSection("Model", (("file", model_path), ("SHA-256", digest), *model_lines)),
+        ProvenanceSection("Training", format_settings(overview.training)),
+        ProvenanceSection("Reading", format_settings(overview.reading)),
     )
 
 
