@@ -1,7 +1,7 @@
-"""Comparison of two models on the same documents.
+"""Comparison of two models, A and B, on the same documents, for `nbtext compare`.
 
-It has the differences of their metrics, tests of these, and the documents with different
-predictions. Differences are B − A.
+A comparison has the differences B − A of their metrics, significance tests of the differences, and
+the documents with different predictions.
 
 Sources: Q. McNemar (1947); T. Dietterich, Approximate statistical tests for comparing supervised
 classification learning algorithms (1998); B. Efron, R. Tibshirani, An introduction to the bootstrap
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Names
 
 BINS_PER_DEVIATION = 64
-"""Bins in a standard deviation; drawn values of a bin count as equal.
+"""Bins in a standard deviation of values to be drawn. Values in a bin count as equal.
 
 This ignores 1/(12 · 64²) of their variance.
 """
@@ -51,7 +51,7 @@ This ignores 1/(12 · 64²) of their variance.
 SIGNIFICANCE = 0.05
 
 MIN_DIFFERING_DOCUMENTS = 6
-"""Documents that must differ for significance: five equal signs have a p-value above 0.05."""
+"""Documents that must differ for significance: five equal signs have a p-value of 2/2⁵ > 0.05."""
 
 COMPARED_METRICS = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
@@ -70,10 +70,9 @@ def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
 def list_reading_differences(
     reading: Reading, reading_b: Reading, explicit: Container[str]
 ) -> list[str]:
-    """Return a warning for each input setting that differs from model B's.
+    """Return a warning for each input setting of model A, ``reading``, that differs from model B's.
 
-    ``reading`` are the settings of model A. Settings in ``explicit``, which the user has set, get
-    no warning.
+    Settings in ``explicit``, which the user has set, get no warning.
     """
 
     def to_text(value: object) -> str:
@@ -102,10 +101,17 @@ class Disagreement(NamedTuple):
     id: str
     truth: str
     a: str | None
-    """The prediction of A; None if every class is impossible."""
+    """The prediction of A. None if every class is impossible."""
     probability_a: float | None
     b: str | None
     probability_b: float | None
+
+
+class _Prediction(NamedTuple):
+    """The prediction for a document. The fields are None if every class is impossible."""
+
+    label: str | None
+    probability: float | None
 
 
 class _PredictionCells(NamedTuple):
@@ -122,7 +128,7 @@ class _PredictionCells(NamedTuple):
 
 @dataclass(frozen=True)
 class SideResult:
-    """The metrics of one model; None if infinite."""
+    """The metrics of one model. Infinite metrics are None."""
 
     accuracy: float | None
     macro_f1: float | None
@@ -138,7 +144,7 @@ class SideResult:
 class Difference:
     """The difference B − A of a metric.
 
-    All fields are None if the metric is infinite; the last two are None if it has no interval.
+    All fields are None if the metric is infinite. If it has no interval, the last two are None.
     """
 
     difference: float | None = None
@@ -213,21 +219,22 @@ class _Comparison:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all metrics, with bootstrapped 95 % intervals."""
         cells, table, names = self._count_cells()
-        correct = _count_correct(cells)
-        side_a = _summarize_side(self.a)
-        side_b = _summarize_side(self.b)
-        with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, an undefined difference
-            loss_differences = {
-                "log_loss": self.b.documents.log_loss - self.a.documents.log_loss,
-                "brier": self.b.documents.brier - self.a.documents.brier,
-            }
         disagreements = _count_disagreements(cells, names)
         n_disagreements = sum(disagreement.documents for disagreement in disagreements)
         replicates: dict[str, Floats | None] = {**bootstrap_differences(cells, bootstrap, table)}
         n_differing = {"macro_f1": n_disagreements}
+        losses_a = self.a.documents
+        losses_b = self.b.documents
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, an undefined difference
+            loss_differences = {
+                "log_loss": losses_b.log_loss - losses_a.log_loss,
+                "brier": losses_b.brier - losses_a.brier,
+            }
         for name, values in loss_differences.items():
             replicates[name] = bootstrap_mean(values, bootstrap)
             n_differing[name] = int(np.count_nonzero(values))
+        side_a = _summarize_side(self.a)
+        side_b = _summarize_side(self.b)
         differences = {
             name: _compute_difference(
                 getattr(side_a, name),
@@ -237,6 +244,8 @@ class _Comparison:
             )
             for name in COMPARED_METRICS
         }
+        # Of accuracies, McNemar's test is exact.
+        correct = _count_correct(cells)
         p_value = compute_mcnemar_p_value(correct.only_a_right, correct.only_b_right)
         differences["accuracy"] = replace(
             differences["accuracy"], beyond_chance=p_value < SIGNIFICANCE
@@ -248,7 +257,7 @@ class _Comparison:
             differences=differences,
             table=correct,
             mcnemar=McNemar(p_value),
-            identical=not n_disagreements and not loss_differences["brier"].any(),
+            identical=not n_disagreements and not n_differing["brier"],
             changed=n_disagreements,
             changes=disagreements,
         )
@@ -260,24 +269,17 @@ class _Comparison:
         models are matched by name, and sets are numbered in the order of their labels.
         """
         index = self.a.kind.make_label_index(sorted({*self.a.classes, *self.b.classes}))
-        truth = _match_by_name(self.a.documents.truth, self.a.classes, index.labels)
-        predicted_a = _match_by_name(self.a.documents.predicted, self.a.classes, index.labels)
-        predicted_b = _match_by_name(self.b.documents.predicted, self.b.classes, index.labels)
-        sets = {
-            labels
-            for document_labels in (truth, predicted_a, predicted_b)
-            for labels in document_labels.table.to_tuples()
-        }
+        columns = [
+            _match_by_name(self.a.documents.truth, self.a.classes, index.labels),
+            _match_by_name(self.a.documents.predicted, self.a.classes, index.labels),
+            _match_by_name(self.b.documents.predicted, self.b.classes, index.labels),
+        ]
+        sets = {labels for column in columns for labels in column.table.to_tuples()}
         sorted_sets = sorted(sets, key=mask_sort_key)
+        # The index numbers sets in the order in which it first gets them.
         index.renumber(DocumentLabels.from_sets(sorted_sets, len(index.labels)))
-        cells = _count_prediction_cells(
-            (
-                index.renumber(truth).indices.astype(np.int64),
-                index.renumber(predicted_a).indices.astype(np.int64),
-                index.renumber(predicted_b).indices.astype(np.int64),
-            ),
-            len(index.table.sizes),
-        )
+        truth, a, b = (index.renumber(column).indices.astype(np.int64) for column in columns)
+        cells = _count_prediction_cells(truth, a, b, len(index.table.sizes))
         names = [format_label_indices(labels, index.labels) for labels in index.table.to_tuples()]
         return cells, index.table, names
 
@@ -306,13 +308,13 @@ def compare_on_documents(
         predictions_b = _evaluate_block(b, comparison.b, block)
         if not keep_disagreements:
             continue
-        for document, (label_a, p_a), (label_b, p_b) in zip(
+        for document, a_prediction, b_prediction in zip(
             block, predictions_a, predictions_b, strict=True
         ):
-            if label_a != label_b:
+            if a_prediction.label != b_prediction.label:
                 truth = format_label(document.label or "")
                 comparison.disagreements.append(
-                    Disagreement(document.id, truth, label_a, p_a, label_b, p_b)
+                    Disagreement(document.id, truth, *a_prediction, *b_prediction)
                 )
     if not comparison.a.n:
         raise NoDocumentsError
@@ -320,20 +322,16 @@ def compare_on_documents(
 
 
 def _match_by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLabels:
-    """Return labels with the indices that their names have in ``names``.
-
-    The old indices are those of ``classes``.
-    """
+    """Replace the indices of ``labels`` in ``classes`` by the indices of their names in ``names``."""
     name_indices = {name: index for index, name in enumerate(names)}
     new_indices = [name_indices[name] for name in classes]
     sets = [sorted(new_indices[label] for label in members) for members in labels.table.to_tuples()]
     return DocumentLabels(labels.indices, LabelTable.from_sets(sets, len(name_indices)))
 
 
-def _count_prediction_cells(columns: Sequence[Ints], n_sets: int) -> _PredictionCells:
+def _count_prediction_cells(truth: Ints, a: Ints, b: Ints, n_sets: int) -> _PredictionCells:
     """Count documents by true label and both predictions, three arrays of shape (n_docs,)."""
-    truth, a, b = columns
-    shape = (n_sets, n_sets + 1, n_sets + 1)
+    shape = (n_sets, n_sets + 1, n_sets + 1)  # no prediction, −1, becomes column 0
     keys, documents = np.unique(
         np.ravel_multi_index((truth, a + 1, b + 1), shape), return_counts=True
     )
@@ -387,6 +385,7 @@ def bootstrap_differences(
     is_a_right = cells.truth == cells.a
     is_b_right = cells.truth == cells.b
     n = cells.documents.sum()
+    # Numbers of a replicate: its cells, and three margins of each label.
     size = cells.documents.size + 3 * (n_labels_a + n_labels_b)
     accuracy_blocks = []
     macro_f1_blocks = []
@@ -402,32 +401,41 @@ def bootstrap_differences(
 
 
 def bootstrap_mean(values: Floats, bootstrap: Bootstrap) -> Floats | None:
-    """Return replicates of the mean of values, shape (n_docs,); None if one is not finite."""
+    """Return replicates of the mean of ``values``, which have the shape (n_docs,).
+
+    The replicates have the shape (n_replicates,). Return None if a value is not finite.
+    """
     if not np.isfinite(values).all():
         return None
-    values = np.sort(values)  # so that rounding does not depend on the order of documents
-    bin_width = (float(values.std()) or 1.0) / BINS_PER_DEVIATION
+    sorted_values = np.sort(values)  # so that rounding does not depend on the order of documents
+    deviation = float(sorted_values.std())
+    if not deviation:
+        deviation = 1.0
     _, bins, documents = np.unique(
-        np.floor(values / bin_width), return_inverse=True, return_counts=True
+        np.floor(sorted_values / (deviation / BINS_PER_DEVIATION)),
+        return_inverse=True,
+        return_counts=True,
     )
-    bin_means = np.bincount(bins, values) / documents
+    bin_means = np.bincount(bins, sorted_values) / documents
     draws = bootstrap.draw_cells(documents, documents.size)
     return np.concatenate([counts @ bin_means / values.size for counts in draws])
 
 
 def _evaluate_block(
     model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]
-) -> list[tuple[str | None, float | None]]:
-    """Evaluate documents. Return the prediction for each and its probability, or None twice."""
-    predictions: list[tuple[str | None, float | None]] = []
+) -> list[_Prediction]:
+    """Add documents to an evaluation, and return their predictions."""
+    predictions = []
     for block in score_documents(model.fitted, documents):
         probabilities = block.posterior.decide(DecisionRule()).probabilities.tolist()
         predicted = block.posterior.predict(DecisionRule())
         evaluation.add(block.labels, block.posterior, predicted)
-        for label, probability in zip(
-            predicted.to_texts(model.classes), probabilities, strict=True
-        ):
-            predictions.append((label, probability) if label else (None, None))
+        labels = predicted.to_texts(model.classes)
+        for label, probability in zip(labels, probabilities, strict=True):
+            is_predicted = bool(label)
+            predictions.append(
+                _Prediction(label, probability) if is_predicted else _Prediction(None, None)
+            )
     return predictions
 
 
@@ -443,7 +451,7 @@ def _summarize_side(evaluation: Evaluation) -> SideResult:
 
 def _count_disagreements(cells: _PredictionCells, names: Names) -> tuple[DisagreementCount, ...]:
     """Return the cells with different predictions, the most frequent first."""
-    labels = [*names, None]  # index −1, no prediction, is the last
+    labels = [*names, None]  # the last has the index −1, no prediction
     disagreements = [
         DisagreementCount(names[truth], labels[a] or None, labels[b] or None, documents)
         for truth, a, b, documents in zip(*(column.tolist() for column in cells), strict=True)
@@ -455,9 +463,10 @@ def _count_disagreements(cells: _PredictionCells, names: Names) -> tuple[Disagre
 def _compute_difference(
     a: float | None, b: float | None, replicates: Floats | None, n_differing: int
 ) -> Difference:
-    """Return the difference B − A of a metric, None if infinite.
+    """Return the difference B − A of a metric. An infinite metric is None.
 
-    It is significant if its interval excludes 0 and `MIN_DIFFERING_DOCUMENTS` documents differ.
+    The difference is significant if its interval excludes 0 and at least `MIN_DIFFERING_DOCUMENTS`
+    documents differ.
     """
     if a is None or b is None:
         return Difference()

@@ -1,14 +1,16 @@
 """Counterfactual explanations: words whose removal makes the model predict a wanted label.
 
+`nbtext explain --why-not` prints them. The search has two steps:
+
 1. Remove the word that adds most against the label, with all its occurrences, and score the
    document again, until the label is predicted. Remove at most `MAX_REMOVED_WORDS` words. What a
-   word adds is its part of the log odds of the leading class over the label
-   (`nbtext.explain.contributions`). The first of equal words is removed.
-2. Put back a word without whose removal the label is predicted too, starting with the last one,
-   until no such word is left.
+   word adds is its contribution to the log odds of the leading class over the label
+   (`nbtext.explain.contributions`). Of equal words, the first is removed.
+2. Put back a word if the label is still predicted with it, starting with the last one, until no
+   such word is left.
 
-So removing these words is sufficient, and each of them is necessary: with any one of them back, the
-label is not predicted. A smaller set of words may exist, also if none is found.
+So removing these words is sufficient, and each of them is necessary: if any of them is put back,
+the label is not predicted. A smaller set of words may exist, and words may exist if none are found.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ class WhyNotFinder:
             if word is None or len(reduced.removed) == MAX_REMOVED_WORDS:
                 return replace(result, reason=NOT_ENOUGH)
             reduced = self._remove([*reduced.removed, word], words, document)
-        reduced = self._put_back_unneeded(reduced, words, document)
+        reduced = self._put_back_unnecessary(reduced, words, document)
         return replace(
             result,
             removed_words=words.count_occurrences(reduced.removed),
@@ -129,23 +131,28 @@ class WhyNotFinder:
         """Return the word that adds most against the label, or None if no word does."""
         posterior = self._model.posterior_type(reduced.scores)
         [rival] = posterior.find_rivals(np.array([self._wanted_index])).tolist()
-        pair = (self._wanted_index, rival)
-        nats, _, _ = compute_word_contributions(self._model, reduced.words, reduced.counts, pair)
+        contributions, _, _ = compute_word_contributions(
+            self._model, reduced.words, reduced.counts, (self._wanted_index, rival)
+        )
         names, name_indices = reduced.words.group_surface_words()
-        # The first element, 0, belongs to no word: it is the least if no word opposes the label.
-        # `argmin` prefers nan, which a word has if it makes both classes impossible.
-        name_nats = np.bincount(name_indices + 1, nats, len(names) + 1)
-        return [None, *names][name_nats.argmin()]
+        if not names:
+            return None
+        name_contributions = np.bincount(name_indices, contributions, len(names))
+        # A word that makes both classes impossible has nan. `argmin` prefers it.
+        strongest = int(name_contributions.argmin())
+        if name_contributions[strongest] >= 0:
+            return None
+        return names[strongest]
 
-    def _put_back_unneeded(
+    def _put_back_unnecessary(
         self, reduced: _ReducedDocument, words: LocatedWords, document: Document
     ) -> _ReducedDocument:
         """Put back the words whose removal is not necessary, the last removed one first."""
         for word in reversed(reduced.removed):
-            fewer = [name for name in reduced.removed if name != word]
-            candidate = self._remove(fewer, words, document)
+            remaining = [name for name in reduced.removed if name != word]
+            candidate = self._remove(remaining, words, document)
             if candidate.is_wanted_predicted:
-                return self._put_back_unneeded(candidate, words, document)
+                return self._put_back_unnecessary(candidate, words, document)
         return reduced
 
 

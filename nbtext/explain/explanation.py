@@ -3,7 +3,7 @@
 With score s_k of class k, the log odds s_a − s_b before calibration are the difference of the
 priors plus the contributions of words and attributes (`nbtext.explain.contributions`). If these do
 not add up, the explanation has a remainder. If maximum likelihood makes a document impossible in
-every class, the explanation is one cause for each class.
+every class, the explanation is one cause for each class. `nbtext explain` prints explanations.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from nbtext.corpus.document import Document, collect_contents
 from nbtext.counts.vocabulary import display_term
 from nbtext.errors import DocumentError, UsageError, unknown_class_error
 from nbtext.explain.contributions import (
+    append_rest,
     compute_pair_log_odds,
     compute_word_contributions,
     find_impossible_terms,
@@ -50,13 +51,13 @@ LACKING = "lacking"
 
 @dataclass(frozen=True, slots=True)
 class RuledOutClass:
-    """A class that is impossible for a document, and one cause of this. There may be others."""
+    """A class that is impossible for a document, and one of the causes."""
 
     label: str
     cause: str
     """`WORD`, `ATTRIBUTE`, `PRIOR` or `LACKING`."""
     name: str | None = None
-    """The first such word, or words of an n-gram, case-folded. For `ATTRIBUTE`, its name."""
+    """For `WORD`, the first word or words of an n-gram, case-folded. For `ATTRIBUTE`, its name."""
     term: str | None = None
     """The term of the word or words."""
     value: str | None = None
@@ -64,26 +65,26 @@ class RuledOutClass:
 
 
 class WordContribution(NamedTuple):
-    """A surface word of a document with all its occurrences, and what it adds."""
+    """A surface word of a document with all its occurrences, and its contribution."""
 
     word: str
     """Case-folded."""
     nats: float
-    """Its part of the log odds. It is inf if the word makes the other class impossible."""
+    """Contribution to the log odds. It is inf if the word makes the other class impossible."""
     occurrences: int
     spans: Ints
-    """Start and end of each occurrence, in bytes of the text after reading, shape (n, 2)."""
+    """Start and end of each occurrence, in bytes of `Explanation.text`, shape (n, 2)."""
     terms: tuple[str, ...]
     """The terms that the word has in the model, without n-grams of several words."""
     drop_reason: str | None
     """Why the word itself does not count: a constant of `nbtext.explain.token_trace`, or None."""
     unlabelled_proportion: float | None = None
-    """Proportion of its terms' counts from unlabelled documents.
+    """Proportion of the counts of its terms that come from unlabelled documents.
 
     None if the model used no unlabelled documents, or if the word has no terms in the model.
     """
     seed_proportion: float | None = None
-    """Proportion of its terms' counts from seed words.
+    """Proportion of the counts of its terms that come from seed words.
 
     None if the model has no seed words, or if the word has no terms in the model.
     """
@@ -91,7 +92,7 @@ class WordContribution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _AttributeContribution:
-    """The value of an attribute, and what it adds, in nats."""
+    """The value of an attribute, and its contribution in nats."""
 
     name: str
     value: str
@@ -100,7 +101,7 @@ class _AttributeContribution:
 
 @dataclass(frozen=True, slots=True)
 class _CalibrationSteps:
-    """The log odds during calibration, in nats."""
+    """The log odds of an explanation before and after calibration, in nats."""
 
     on_scale: float
     """Log odds of the scores on the scale of log probabilities.
@@ -167,7 +168,7 @@ class Explainer:
     def __init__(self, model: FittedModel, compared_class: str | None = None) -> None:
         """Raise `UsageError` if the model has only one class, or does not have the compared one."""
         self._model = model
-        self._classes = [*model.classes, REST_NAME]
+        self._classes = [*model.classes, REST_NAME]  # the last has the index `REST_INDEX`, −1
         if len(model.classes) < model.posterior_type.min_labels:
             raise UsageError("the model has a single class: there is nothing to compare it with")
         self._compared_index = None
@@ -185,6 +186,7 @@ class Explainer:
         for block in score_documents(self._model, documents):
             answers = block.posterior.decide(DecisionRule()).predictions
             predicted = block.posterior.predict(DecisionRule())
+            # A document without a prediction needs no rival: any index will do.
             rivals = block.posterior.find_rivals(np.maximum(answers, 0))
             if self._compared_index is not None:
                 predicted = DocumentLabels(answers, single_label_table(len(self._model.classes)))
@@ -197,15 +199,18 @@ class Explainer:
                 document_matrix = matrix.take(np.array([row]))
                 rival = int(rivals[row])
                 _, labels = predicted[row : row + 1].to_pairs()
-                for label in labels.tolist() or answers[[row]].tolist():
+                # Of an empty label set, the most probable label is explained.
+                explained_labels = labels.tolist() or [int(answers[row])]
+                for label in explained_labels:
                     yield self._explain_row(block, row, document_matrix, (label, rival))
 
     def _explain_row(
         self, block: ScoredBlock, row: int, matrix: DocumentTermMatrix, pair: tuple[int, int]
     ) -> ExplainedDocument:
-        """Explain the first class of ``pair``, compared with the second.
+        """Explain the first class of ``pair`` for one document, compared with the second class.
 
-        ``matrix`` contains only this document.
+        ``matrix`` contains only this document. If the first class is `NO_PREDICTION`, explain why
+        each class is impossible.
         """
         document = block.documents[row]
         words = self._tracer.locate_words(document.text, document.fields, splits_pairs=True)
@@ -214,16 +219,18 @@ class Explainer:
             return ExplainedDocument(
                 document.id, None, IMPOSSIBLE, ruled_out_classes=ruled_out_classes
             )
-        nats, prior, is_exact = compute_word_contributions(self._model, words, matrix, pair)
-        word_contributions = self._group_words(words, nats)
-        del words, nats  # for a long text, they take more memory than all that follows
+        contributions, prior, is_exact = compute_word_contributions(
+            self._model, words, matrix, pair
+        )
+        word_contributions = self._group_words(words, contributions)
+        del words, contributions  # for a long text, they take more memory than the next steps
         explanation = self._create_explanation(
             block,
             row,
             pair,
-            prior,
-            word_contributions,
-            self._explain_attributes(document, matrix, pair),
+            prior=prior,
+            words=word_contributions,
+            attributes=self._explain_attributes(document, matrix, pair),
             is_exact=is_exact,
         )
         notice = None if block.lengths[row] else explain_missing_terms(document)
@@ -243,26 +250,24 @@ class Explainer:
         block: ScoredBlock,
         row: int,
         pair: tuple[int, int],
+        *,
         prior: float,
         words: tuple[WordContribution, ...],
         attributes: tuple[_AttributeContribution, ...],
-        *,
         is_exact: bool,
     ) -> Explanation:
-        """Add up the parts of the log odds. ``is_exact`` is True if they have no remainder."""
+        """Add up the summands of the log odds. ``is_exact`` is True if they have no remainder."""
         answer, rival = pair
-        # The last element, at `REST_INDEX` (−1), belongs to the rest of a multi-label document.
-        scores = np.append(block.scores[row], 0.0)
-        log_posterior = np.append(block.log_posterior[row], 0.0)
+        scores = append_rest(block.scores[row])
+        log_posterior = append_rest(block.log_posterior[row])
         with np.errstate(divide="ignore"):
             log_posterior[REST_INDEX] = np.log(-np.expm1(log_posterior[answer]))
-        word_nats = [word.nats for word in words]
-        parts = [prior, *word_nats, *(attribute.nats for attribute in attributes)]
-        if scores[rival] == -inf and not any(map(isinf, parts)):
+        contributions = [*(word.nats for word in words), *(value.nats for value in attributes)]
+        if scores[rival] == -inf and not any(map(isinf, [prior, *contributions])):
             # A term that the document lacks makes the other class impossible. This happens only
             # with Bernoulli without smoothing.
             prior = inf
-            parts[0] = inf
+        parts = [prior, *contributions]
         remainder = None
         if is_exact:
             log_odds = fsum(parts)
@@ -270,51 +275,54 @@ class Explainer:
             log_odds = float(scores[answer] - scores[rival])
             remainder = 0.0 if isinf(log_odds) else log_odds - fsum(parts)
         return Explanation(
-            block.documents[row].id,
-            block.documents[row].display_text,
-            self._classes[answer],
-            float(np.exp(log_posterior[answer])),
-            self._classes[rival],
-            float(np.exp(log_posterior[rival])),
-            log_odds,
-            prior,
-            words,
-            attributes,
-            remainder,
-            self._compute_calibration_steps(block, row, pair, log_posterior),
+            id=block.documents[row].id,
+            text=block.documents[row].display_text,
+            label=self._classes[answer],
+            probability=float(np.exp(log_posterior[answer])),
+            against=self._classes[rival],
+            against_probability=float(np.exp(log_posterior[rival])),
+            log_odds=log_odds,
+            prior=prior,
+            words=words,
+            attributes=attributes,
+            remainder=remainder,
+            calibration=self._compute_calibration_steps(block, row, pair, log_posterior),
         )
 
-    def _group_words(self, words: LocatedWords, nats: Floats) -> tuple[WordContribution, ...]:
+    def _group_words(
+        self, words: LocatedWords, contributions: Floats
+    ) -> tuple[WordContribution, ...]:
         """Group the occurrences of each surface word, in the order of first occurrences.
 
-        ``nats`` are the contributions of the occurrences, shape (n_words,).
+        ``contributions`` are those of the occurrences, shape (n_words,).
         """
         names, name_indices = words.group_surface_words()
         order = np.argsort(name_indices, kind="stable")
         bounds = compute_offsets(np.bincount(name_indices, minlength=len(names)))
         counts = np.bincount(name_indices, words.word_counts, len(names)).astype(np.int64).tolist()
         spans = np.stack((words.starts.take(order), words.ends.take(order)), axis=1)
-        ordered_nats = nats[order]
-        form_indices = words.form_indices[order[bounds[:-1]]].tolist()
+        ordered_contributions = contributions[order]
+        first_occurrences = order[bounds[:-1]]
+        form_indices = words.form_indices[first_occurrences].tolist()
         vocabulary = self._model.statistics.vocabulary
-        contributions = []
+        word_contributions = []
         for index, (start, end) in enumerate(pairwise(bounds.tolist())):
             form = words.forms[form_indices[index]]
             term_ids = [term_id for term_id in form.term_ids if term_id != UNKNOWN_TERM]
             unlabelled_proportion, seed_proportion = self._compute_layer_proportions(term_ids)
-            contributions.append(
+            word_contributions.append(
                 WordContribution(
-                    names[index],
-                    fsum(ordered_nats[start:end].tolist()),
-                    counts[index],
-                    spans[start:end],
-                    tuple(display_term(vocabulary.get_term(term_id)) for term_id in term_ids),
-                    form.drop_reason,
-                    unlabelled_proportion,
-                    seed_proportion,
+                    word=names[index],
+                    nats=fsum(ordered_contributions[start:end].tolist()),
+                    occurrences=counts[index],
+                    spans=spans[start:end],
+                    terms=tuple(display_term(vocabulary.get_term(term_id)) for term_id in term_ids),
+                    drop_reason=form.drop_reason,
+                    unlabelled_proportion=unlabelled_proportion,
+                    seed_proportion=seed_proportion,
                 )
             )
-        return tuple(contributions)
+        return tuple(word_contributions)
 
     def _compute_layer_proportions(
         self, term_ids: Sequence[int]
@@ -328,6 +336,7 @@ class Explainer:
         statistics = self._model.statistics
         counts = self._model.counts
         terms = np.array(term_ids)
+        # Total counts = labelled documents + unlabelled documents + seed words.
         total = statistics.get_dense_counts(terms).sum()
         observed = statistics.observed_counts.get_dense_counts(terms).sum()
         labelled = counts.labelled_statistics.get_dense_counts(terms).sum()
@@ -344,13 +353,12 @@ class Explainer:
     ) -> _CalibrationSteps:
         answer, rival = pair
         lengths = block.lengths[row : row + 1]
-        scaled = self._model.classifier.to_log_scale(block.scores[row : row + 1], lengths)[0]
-        scaled = np.append(scaled, 0.0)  # the score of the rest
-        temperature = self._model.parameters.calibration.get_common_temperature(lengths)
+        [scores] = self._model.classifier.to_log_scale(block.scores[row : row + 1], lengths)
+        scaled = append_rest(scores)
         return _CalibrationSteps(
-            float(scaled[answer] - scaled[rival]),
-            temperature,
-            float(log_posterior[answer] - log_posterior[rival]),
+            on_scale=float(scaled[answer] - scaled[rival]),
+            temperature=self._model.parameters.calibration.get_common_temperature(lengths),
+            log_odds=float(log_posterior[answer] - log_posterior[rival]),
         )
 
 
@@ -366,22 +374,19 @@ def _find_causes(
 ) -> tuple[RuledOutClass, ...]:
     """Return for each class, in order, a cause that makes the document impossible in it.
 
-    The first such word of the text is preferred, then an attribute. ``matrix`` contains only this
-    document, ``values`` are the values of its attributes.
+    The first word of the text with probability 0 is preferred, then an attribute, then the prior.
+    ``matrix`` contains only this document, ``values`` are the values of its attributes.
     """
     ordered_ids = words.term_ids[np.argsort(words.word_indices, kind="stable")]
     distinct_ids, first_positions = np.unique(ordered_ids, return_index=True)
     term_ids = distinct_ids[np.argsort(first_positions)]
     term_ids = term_ids[np.isin(term_ids, matrix.terms)]
     positions = find_impossible_terms(model.text_classifier, term_ids, len(model.classes)).tolist()
-    attributes = [
-        (name, value, np.isneginf(scores))
-        for name, value, scores in score_attributes(model, matrix, values)
-    ]
+    attributes = score_attributes(model, matrix, values)
     causes = []
     for index, (label, position) in enumerate(zip(model.classes, positions, strict=True)):
         impossible_values = [
-            (name, value) for name, value, is_impossible in attributes if is_impossible[index]
+            (name, value) for name, value, scores in attributes if scores[index] == -inf
         ]
         if position >= 0:
             term_id = int(term_ids[position])
@@ -399,7 +404,9 @@ def _find_causes(
 
 def _find_term_words(words: LocatedWords, term_id: int) -> str:
     """Return the words of the first occurrence of a term. An n-gram has several words."""
-    first = int(np.flatnonzero(words.term_ids == term_id)[0])
+    first = int((words.term_ids == term_id).argmax())
+    # The weight of the n words of an n-gram is 1/n, of a counted feature its count.
     n_words = max(round(1 / float(words.weights[first])), 1)
-    form_indices = words.form_indices[words.word_indices[first : first + n_words]].tolist()
+    word_indices = words.word_indices[first : first + n_words]
+    form_indices = words.form_indices[word_indices].tolist()
     return " ".join(words.forms[form_index].name for form_index in form_indices)

@@ -2,7 +2,8 @@
 
 Counting (`nbtext.counts.counting`) works on whole arrays and keeps only counts. `TokenTracer`
 analyses the same text one surface form at a time and keeps all details. A property test checks that
-both agree. `nbtext tokens` prints the tokens; explanations and excerpts use the words as arrays.
+the terms and counts agree. `nbtext tokens` prints the tokens. Explanations and excerpts use the
+words as arrays (`LocatedWords`).
 
 A document has *segments*: the text, fields with words, and items of nameless fields. Surface forms
 are split into *pieces* at the ends of runs of scripts without spaces, such as Chinese.
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
     from nbtext.text.surface_forms import UnspacedRuns
     from nbtext.type_names import AnyArray, Fields, Floats, Ids, Ints, Mask
 
-    _TermStatus = tuple[str, int | None, str | None]
-    """A term, its id in the model or None, and why it does not count or None."""
-
 # Why a word does not count.
 NO_LETTERS = "no-letters-or-digits"
 TOO_SHORT = "too-short"
@@ -61,11 +59,14 @@ NOT_SELECTED = "not-selected"
 MISSING = "missing"
 """The document has no value for an attribute."""
 
-MAX_CACHED_FORMS = 1 << 18
+MAX_CACHED_FORMS = 2**18
 """Surface forms whose words are cached, so that each form is analysed once."""
 
-SEARCH_BLOCK_BYTES = 1 << 17
-"""Bytes of a text in which surface forms are searched at once. A form takes about 100 bytes."""
+SEARCH_BLOCK_BYTES = 2**17
+"""Bytes of a text in which surface forms are searched at once, to save memory.
+
+A found form takes about 100 bytes.
+"""
 
 _SPACE = re.compile(rb"[ \n]")
 """A character that no surface form contains."""
@@ -74,12 +75,14 @@ _FEATURE = re.compile(rb"\S+")
 """A counted feature, ``name:count``."""
 
 _ITEM = re.compile(rb"[^ ]+")
+"""An item of a field without a name."""
+
 _ITEM_PREFIX = "\x1c"
-"""Marks segments that are items. Unlike the words of a field, items have no prefix."""
+"""Stands in place of the prefix of items, whose terms have no prefix."""
 
 _APOSTROPHES = "'\u2019\uff07"
 _WORD_PATTERN = re.compile("w(?:[wi]*w)?")
-"""A word in a string of character classes: w for letters, marks and digits, i inside words only."""
+"""A word in a string of the classes of `_classify_character`: i is possible inside words only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ class LocatedWords(NamedTuple):
     """Byte offset of the start of each word, shape (n_words,)."""
     ends: Ints
     """Byte offset of the end of each word, shape (n_words,)."""
-    part_indices: Ints
+    segment_indices: Ints
     """Number of the segment that contains each word, shape (n_words,)."""
     forms: list[LocatedForm]
     """The distinct forms, in the order of first occurrence."""
@@ -157,7 +160,7 @@ class LocatedWords(NamedTuple):
     term_ids: AnyArray
     """The term of each entry, or `UNKNOWN_TERM`. Integers, shape (n_entries,)."""
     weights: Floats
-    """The part of the occurrence that belongs to the word: 1/n for an n-gram, shape (n_entries,).
+    """The part of an occurrence that belongs to the word: 1/n for an n-gram, shape (n_entries,).
 
     The weights of a term sum to its number of occurrences.
     """
@@ -165,11 +168,11 @@ class LocatedWords(NamedTuple):
     def group_surface_words(self) -> tuple[list[str], Ints]:
         """Return the distinct surface words, and the index of each word among them.
 
-        They are in the order of first occurrence. The indices have shape (n_words,).
+        Surface words are in the order of first occurrence. The indices have shape (n_words,).
         """
         indices: dict[str, int] = {}
-        form_names = [indices.setdefault(form.name, len(indices)) for form in self.forms]
-        return list(indices), np.array(form_names, np.int64)[self.form_indices]
+        name_indices = [indices.setdefault(form.name, len(indices)) for form in self.forms]
+        return list(indices), np.array(name_indices, np.int64)[self.form_indices]
 
     @property
     def word_counts(self) -> Ints:
@@ -200,13 +203,25 @@ class LocatedWords(NamedTuple):
         )
 
 
+class _TermStatus(NamedTuple):
+    """A term of a document."""
+
+    term: str
+    term_id: int | None
+    """The id in the model. None if the model does not have the term, or without a model."""
+    drop_reason: str | None
+    """Why the term does not count, or None."""
+
+
 class _Word(NamedTuple):
     """One analysed word of a surface form."""
 
     word: str
+    """Case-folded, with the prefix of its segment. Empty if the form has no letters or digits."""
     term: str | None
+    """None if the word has no term."""
     term_id: int | None
-    dropped: str | None
+    drop_reason: str | None
     char_ngrams: tuple[_TermStatus, ...] = ()
 
 
@@ -222,7 +237,10 @@ class _Segment(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A pair of characters of a run, or a whole piece, and its words."""
+    """A pair of characters of a run, or a whole piece, and its words.
+
+    Offsets are bytes in the surface form or, from `TokenTracer._iter_spans`, in the document.
+    """
 
     start: int
     end: int
@@ -252,13 +270,19 @@ class TokenTracer:
         vocabulary: Vocabulary | None = None,
         is_selected: Mask | None = None,
     ) -> None:
-        """``is_selected``, shape (n_terms,), is the mask of terms that are not dropped."""
+        """Prepare the steps of an analysis.
+
+        Without a ``vocabulary``, tokens have no ids and all terms count. ``is_selected``, shape
+        (n_terms,), is the mask of terms that count; with a vocabulary it is required.
+        """
         settings = analysis.settings
         self._attributes = Attributes.from_settings(settings.reading)
         self._is_counted = settings.reading.is_counted
         """True if texts are features with counts."""
         self._segmentations = analysis.segmentations if settings.counts_pairs_and_words else ()
+        """`PAIRS` and `WORDS`, if runs of scripts without spaces are counted as both."""
         self._splits_pairs = False
+        """True if runs of scripts without spaces are divided into pairs of characters."""
         if not self._is_counted:
             self._splits_pairs = settings.unspaced != WORDS
             if self._segmentations:
@@ -278,6 +302,7 @@ class TokenTracer:
             self._char_ngram_sizes = parse_ngram_sizes(settings.char_ngrams)
         self._has_model = vocabulary is not None
         self._vocabulary = vocabulary or Vocabulary.from_terms([])
+        # Indexing bytes is faster than indexing an array.
         self._is_selected = b"" if is_selected is None else is_selected.tobytes()
         self._get_pieces = lru_cache(MAX_CACHED_FORMS)(self._split_form)
         self._get_form_words = lru_cache(MAX_CACHED_FORMS)(self._locate_form_words)
@@ -296,43 +321,41 @@ class TokenTracer:
         """
         document, segments, readable = self._split_document(text, fields)
         located = [
-            (start, end, segment, words)
+            (segment, span)
             for segment in segments
-            for start, end, words in self._iter_spans(document, segment, readable)
+            for span in self._iter_spans(document, segment, readable)
         ]
-        terms = [
-            (word, end, segment)
-            for _, end, segment, words in located
-            for word in words
+        term_words = [
+            (word, span.end, segment)
+            for segment, span in located
+            for word in span.words
             if word.term is not None
         ]
-        ngrams = self._iter_ngrams(terms)
-        for start, end, segment, words in located:
+        ngrams = self._iter_ngrams(term_words)
+        for segment, span in located:
             kind = "word"
             if self._is_counted:
                 kind = "feature"
             elif segment.prefix == _ITEM_PREFIX:
                 kind = "item"
-            form = document[start:end].decode()
-            for word in words:
+            form = document[span.start : span.end].decode()
+            for word in span.words:
                 yield Token(
-                    kind,
-                    start,
-                    end,
-                    form,
-                    word.word,
-                    word.term,
-                    word.term_id,
-                    word.dropped,
-                    () if word.term is None else next(ngrams),
-                    tuple(NgramTerm(*status, end) for status in word.char_ngrams),
+                    kind=kind,
+                    start=span.start,
+                    end=span.end,
+                    form=form,
+                    word=word.word,
+                    term=word.term,
+                    term_id=word.term_id,
+                    dropped=word.drop_reason,
+                    ngrams=() if word.term is None else next(ngrams),
+                    char_ngrams=tuple(NgramTerm(*status, span.end) for status in word.char_ngrams),
                 )
         yield from self._trace_values(values)
 
-    def _iter_spans(
-        self, document: bytes, segment: _Segment, readable: bytes
-    ) -> Iterator[tuple[int, int, list[_Word]]]:
-        """Yield start, end and words of each span of a segment.
+    def _iter_spans(self, document: bytes, segment: _Segment, readable: bytes) -> Iterator[_Span]:
+        """Yield the spans of a segment, with offsets in the document.
 
         ``readable`` is the document with zeros in encoded lines, whose forms are dropped.
         """
@@ -341,24 +364,25 @@ class TokenTracer:
             offset = match.start()
             if not readable[offset]:
                 word = _Word(form.decode().casefold(), None, None, ENCODED_LINE)
-                yield offset, offset + len(form), [word]
+                yield _Span(offset, match.end(), [word])
                 continue
             for piece in self._get_pieces(segment.prefix, form):
                 for span in piece.spans:
-                    yield offset + span.start, offset + span.end, span.words
+                    yield _Span(offset + span.start, offset + span.end, span.words)
 
     def locate_words(
         self, text: bytes, fields: Fields = (), *, splits_pairs: bool = False
     ) -> LocatedWords:
-        """Return the words of a text and its fields as arrays, in valid UTF-8. Needs a model.
+        """Return the words of a text and its fields, in valid UTF-8, as arrays. Needs a model.
 
         A surface form with characters beyond ASCII may contain several words with signs between
         them: here, each is a word. Encoded lines have no words. A run of a script without spaces is
         one word, so that removing it does not change other words. With ``splits_pairs``, each pair
-        of characters is a word at the position of its first character, and the last pair has both.
+        of characters is a word at the position of its first character. The last pair is at the
+        positions of both characters.
         """
         _, segments, readable = self._split_document(text, fields)
-        return self._add_terms(*self._locate_forms(readable, segments, splits_pairs=splits_pairs))
+        return self._add_terms(self._locate_forms(readable, segments, splits_pairs=splits_pairs))
 
     def clear_words(self, words: LocatedWords, names: Collection[str]) -> LocatedWords:
         """Return the words, without the terms of the surface words in ``names``.
@@ -369,54 +393,54 @@ class TokenTracer:
             form._replace(term_ids=(), char_ngram_ids=()) if form.name in names else form
             for form in words.forms
         ]
-        return self._add_terms(
-            words.starts, words.ends, words.part_indices, words.form_indices, forms
-        )
+        return self._add_terms(words._replace(forms=forms))
 
-    def _add_terms(
-        self,
-        starts: Ints,
-        ends: Ints,
-        part_indices: Ints,
-        form_indices: Ids,
-        forms: list[LocatedForm],
-    ) -> LocatedWords:
-        """Return the words together with the term occurrences that they form."""
-        words, (term_ids,) = _gather_rows([form.term_ids for form in forms], form_indices)
+    def _add_terms(self, located: LocatedWords) -> LocatedWords:
+        """Return the words with the term occurrences that their forms have, in place of others."""
+        forms = located.forms
+        words, (term_ids,) = _gather_rows([form.term_ids for form in forms], located.form_indices)
         weights = np.ones(term_ids.size)
         if self._max_ngram > 1:
-            term_parts = part_indices.take(words)
-            # One candidate for each first term and size, in the order of `add_ngrams`.
-            firsts = np.repeat(np.arange(term_ids.size), self._max_ngram)
-            sizes = np.tile(np.arange(1, self._max_ngram + 1), term_ids.size)
-            last_parts = np.append(term_parts, -1).take(firsts + sizes - 1, mode="clip")
-            is_inside = last_parts == term_parts.take(firsts)
-            firsts = firsts[is_inside]
-            sizes = sizes[is_inside]
-            term_ids = np.repeat(self._find_ngram_ids(term_ids, term_parts), sizes)
-            words = words.take(compute_flat_indices(firsts, sizes))
-            weights = np.repeat(1 / sizes, sizes)
+            segments = located.segment_indices.take(words)
+            terms, term_ids, weights = self._expand_ngrams(term_ids, segments)
+            words = words.take(terms)
         if any(form.char_ngram_ids for form in forms):
             ngram_words, (char_ngram_ids,) = _gather_rows(
-                [form.char_ngram_ids for form in forms], form_indices
+                [form.char_ngram_ids for form in forms], located.form_indices
             )
-            term_ids = np.concatenate((term_ids, char_ngram_ids))
             words = np.concatenate((words, ngram_words))
+            term_ids = np.concatenate((term_ids, char_ngram_ids))
             weights = np.concatenate((weights, np.ones(char_ngram_ids.size)))
-        located = LocatedWords(
-            starts, ends, part_indices, forms, form_indices, words, term_ids, weights
-        )
         weights *= located.word_counts.take(words)
-        return located
+        return located._replace(word_indices=words, term_ids=term_ids, weights=weights)
+
+    def _expand_ngrams(self, term_ids: Ints, segments: Ints) -> tuple[Ints, Ints, Floats]:
+        """Return the entries of the 1- to N-grams of terms, an entry for each term of an n-gram.
+
+        ``segments`` are the segments of the terms, shape (n_terms,). Return the position of the
+        entry's term in ``term_ids``, the id of the n-gram, and the weight 1/n.
+        """
+        # Candidates: each first term with each size, in the order of `add_ngrams`.
+        firsts = np.repeat(np.arange(term_ids.size), self._max_ngram)
+        sizes = np.tile(np.arange(1, self._max_ngram + 1), term_ids.size)
+        lasts = firsts + sizes - 1
+        # After the last term, no segment follows: −1.
+        last_segments = np.append(segments, -1).take(lasts, mode="clip")
+        is_inside = last_segments == segments.take(firsts)
+        firsts = firsts[is_inside]
+        sizes = sizes[is_inside]
+        ngram_ids = self._find_ngram_ids(term_ids, segments)
+        terms = compute_flat_indices(firsts, sizes)
+        return terms, np.repeat(ngram_ids, sizes), np.repeat(1 / sizes, sizes)
 
     def _locate_forms(
         self, document: bytes, segments: Sequence[_Segment], *, splits_pairs: bool
-    ) -> tuple[Ints, Ints, Ints, Ids, list[LocatedForm]]:
-        """Return starts, ends, segments and form indices of all words, and the distinct forms."""
+    ) -> LocatedWords:
+        """Return all words, without entries."""
         offsets = [np.empty(0, np.int64)]
         surface_indices = [np.empty(0, np.int64)]
-        # By prefix and surface form: its index in the order of first occurrence. All prefixes share
-        # one counter.
+        # The index of each surface form by prefix, in the order of first occurrence. The counter
+        # numbers new forms; all prefixes share it.
         indices_by_prefix = defaultdict[str, defaultdict[bytes, int]](
             partial(defaultdict, count().__next__)
         )
@@ -424,6 +448,7 @@ class TokenTracer:
             get_index = indices_by_prefix[segment.prefix].__getitem__
             for start, texts in _split_into_blocks(document, segment):
                 sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+                # A form, at an odd index, starts where the bytes between it and the last form end.
                 offsets.append(start + np.cumsum(sizes)[:-1:2])
                 surface_indices.append(np.fromiter(map(get_index, texts[1::2]), np.int64))
         surfaces = sorted(
@@ -431,25 +456,27 @@ class TokenTracer:
             for prefix, indices in indices_by_prefix.items()
             for surface, index in indices.items()
         )
-        form_indices = dict[LocatedForm, int]()
-        rows = []
+        forms = dict[LocatedForm, int]()
+        rows = []  # of each surface form: start, end and form index of each word
         for _, prefix, surface in surfaces:
             row: list[int] = []
             for start, end, form in self._get_form_words(prefix, surface, splits_pairs):
-                row += (start, end, form_indices.setdefault(form, len(form_indices)))
+                row += (start, end, forms.setdefault(form, len(forms)))
             rows.append(row)
-        surface_words, (starts, ends, word_forms) = _gather_rows(
-            rows, np.concatenate(surface_indices), 3
+        surface_positions, (starts, ends, form_indices) = _gather_rows(
+            rows, np.concatenate(surface_indices), width=3
         )
-        surface_offsets = np.concatenate(offsets).take(surface_words)
+        surface_offsets = np.concatenate(offsets).take(surface_positions)
         segment_starts = np.array([segment.start for segment in segments])
-        part_indices = np.searchsorted(segment_starts, surface_offsets, side="right")
-        return (
-            starts + surface_offsets,
-            ends + surface_offsets,
-            part_indices,
-            word_forms,
-            list(form_indices),
+        return LocatedWords(
+            starts=starts + surface_offsets,
+            ends=ends + surface_offsets,
+            segment_indices=np.searchsorted(segment_starts, surface_offsets, side="right"),
+            forms=list(forms),
+            form_indices=form_indices,
+            word_indices=np.empty(0, np.int64),
+            term_ids=np.empty(0, np.int64),
+            weights=np.empty(0),
         )
 
     def _locate_form_words(
@@ -465,6 +492,7 @@ class TokenTracer:
         located = []
         for piece in self._split_form(prefix, form):
             if piece.is_run and splits_pairs:
+                # Pairs overlap: each ends where the next one starts.
                 ends = [*(span.start for span in piece.spans[1:]), piece.end]
                 for span, end in zip(piece.spans, ends, strict=True):
                     pair = self._create_form(prefix, form[span.start : span.end], span.words)
@@ -486,19 +514,20 @@ class TokenTracer:
         """Return the form of a word as written, which was analysed as ``words``."""
         if self._is_counted:
             name = words[0].word
-            n_occurrences = split_name_and_count(written)[1]
+            _, n_occurrences = split_name_and_count(written)
         else:
             text = written.decode()
             name = _add_prefix(prefix, text, text.casefold())
             n_occurrences = 1
         term_words = [word for word in words if word.term is not None]
-        reasons = [word.dropped for word in term_words] or [words[0].dropped]
+        reasons = [word.drop_reason for word in term_words] or [words[0].drop_reason]
+        # The form counts if any of its words does.
         drop_reason = reasons[0]
         if None in reasons:
             drop_reason = None
         elif NOT_SELECTED in reasons:
             drop_reason = NOT_SELECTED
-        char_ngram_ids = _to_ids(term_id for word in words for _, term_id, _ in word.char_ngrams)
+        char_ngram_ids = _to_ids(ngram.term_id for word in words for ngram in word.char_ngrams)
         term_ids = _to_ids(word.term_id for word in term_words)
         return LocatedForm(name, n_occurrences, term_ids, char_ngram_ids, drop_reason)
 
@@ -534,7 +563,7 @@ class TokenTracer:
         return document, segments, bytes(readable)
 
     def _split_form(self, prefix: str, form: bytes) -> list[_Piece]:
-        """Split a surface form into runs of scripts without spaces and what is between them.
+        """Split a surface form at the bounds of its runs of scripts without spaces.
 
         If both pairs and words are counted, the words of the form belong to the first word of the
         first run. The character n-grams of a run belong to the first word of the run.
@@ -545,10 +574,10 @@ class TokenTracer:
         segmentation = None
         if runs is not None and self._segmentations:
             segmentation = PAIRS if self._splits_pairs else WORDS
-        run_terms: list[_TermStatus] = []
+        extra_terms: list[_TermStatus] = []  # of the next run
         if segmentation == PAIRS and WORDS in self._segmentations:
-            run_terms = [
-                (word.term, word.term_id, word.dropped)
+            extra_terms = [
+                _TermStatus(word.term, word.term_id, word.drop_reason)
                 for word in self._analyse_words(prefix, form, WORDS)
                 if word.term is not None
             ]
@@ -557,18 +586,18 @@ class TokenTracer:
             bounds = _split_at_runs(form, runs)
         pieces = []
         for start, end, pairs in bounds:
+            is_run = bool(pairs)
             spans = [
                 _Span(first, last, self._analyse_words(prefix, form[first:last], segmentation))
                 for first, last in pairs or [(start, end)]
             ]
-            if pairs and self._char_ngram_sizes and not prefix:
-                run_terms = self._find_run_char_ngrams(form[start:end])
-            if pairs and run_terms:
+            if is_run and self._char_ngram_sizes and not prefix:
+                extra_terms = self._find_run_char_ngrams(form[start:end])
+            if is_run and extra_terms:
                 words = spans[0].words
-                first_word = words[0]._replace(char_ngrams=tuple(run_terms))
-                spans[0] = spans[0]._replace(words=[first_word, *words[1:]])
-                run_terms = []
-            pieces.append(_Piece(start, end, bool(pairs), segmentation, spans))
+                words[0] = words[0]._replace(char_ngrams=tuple(extra_terms))
+                extra_terms = []
+            pieces.append(_Piece(start, end, is_run, segmentation, spans))
         return pieces
 
     def _find_run_char_ngrams(self, run: bytes) -> list[_TermStatus]:
@@ -585,9 +614,15 @@ class TokenTracer:
 
     def _analyse_words(self, prefix: str, form: bytes, segmentation: str | None) -> list[_Word]:
         """Return the words of a surface form: at least one, with the reason if it is dropped."""
+        written = form
+        if self._is_counted:
+            written, _ = split_name_and_count(form)
+        text = written.decode()
+        # Features and items are terms as they are written.
         is_unchanged = self._is_counted or prefix == _ITEM_PREFIX
-        text = (split_name_and_count(form)[0] if self._is_counted else form).decode()
-        candidates = [text] if is_unchanged else split_candidates(text) or [""]
+        candidates = [text]
+        if not is_unchanged:
+            candidates = split_candidates(text) or [""]
         has_char_ngrams = not prefix and not (self._splits_pairs and is_unspaced(text))
         words = []
         for word in candidates:
@@ -614,10 +649,10 @@ class TokenTracer:
         return STOP_WORD if word in self._stop_words[segmentation] else None
 
     def _look_up(self, terms: list[str]) -> list[_TermStatus]:
-        """Return each single term with its id in the model, and the reason if it does not count."""
+        """Return the ids of single terms in the model, and the reasons if they do not count."""
         ids = self._vocabulary.find(terms)
         return [
-            (display_term(term), *self._get_status(term_id))
+            _TermStatus(display_term(term), *self._get_status(term_id))
             for term, term_id in zip(terms, ids, strict=True)
         ]
 
@@ -627,63 +662,65 @@ class TokenTracer:
             return None, None
         if term_id == UNKNOWN_TERM:
             return None, NOT_IN_MODEL
-        return term_id, None if self._is_selected[term_id] else NOT_SELECTED
+        if not self._is_selected[term_id]:
+            return term_id, NOT_SELECTED
+        return term_id, None
 
-    def _find_ngram_ids(self, term_ids: Ints, parts: Ints) -> Ints:
+    def _find_ngram_ids(self, term_ids: Ints, segments: Ints) -> Ints:
         """Return the ids of the 1- to N-grams of a sequence of terms, grouped by their first term.
 
-        ``parts`` are the segments of the terms, whose bounds no n-gram crosses.
+        ``segments`` are the segments of the terms, whose bounds no n-gram crosses.
         """
-        sequence = TermSequence(parts, term_ids)
+        sequence = TermSequence(segments, term_ids)
         return add_ngrams(sequence, self._max_ngram, self._vocabulary.find_pairs).terms
 
     def _iter_ngrams(
-        self, terms: Sequence[tuple[_Word, int, _Segment]]
+        self, term_words: Sequence[tuple[_Word, int, _Segment]]
     ) -> Iterator[tuple[NgramTerm, ...]]:
         """Yield for each term the 2- to N-grams that start with it.
 
-        ``terms`` are words that became terms, each with its end and its segment.
+        ``term_words`` are words that became terms, each with its end and its segment.
         """
-        parts = np.array([segment.start for _, _, segment in terms], np.int64)
-        term_ids = np.array(_to_ids(word.term_id for word, _, _ in terms), np.int64)
-        ids = iter(self._find_ngram_ids(term_ids, parts).tolist())
-        for index, (_, _, own_segment) in enumerate(terms):
+        segments = np.array([segment.start for _, _, segment in term_words], np.int64)
+        term_ids = np.array(_to_ids(word.term_id for word, _, _ in term_words), np.int64)
+        ids = iter(self._find_ngram_ids(term_ids, segments).tolist())
+        for index, (_, _, own_segment) in enumerate(term_words):
+            next(ids)  # the id of the term itself
             following = [
-                (word, end)
-                for word, end, segment in terms[index : index + self._max_ngram]
+                (word.term or "", end)
+                for word, end, segment in term_words[index : index + self._max_ngram]
                 if segment is own_segment
             ]
-            next(ids)  # the id of the term itself
             ngrams = []
             for n in range(2, len(following) + 1):
-                term = " ".join(word.term or "" for word, _ in following[:n])
+                term = " ".join(single_term for single_term, _ in following[:n])
                 _, end = following[n - 1]
                 ngrams.append(NgramTerm(term, *self._get_status(next(ids)), end))
             yield tuple(ngrams)
 
     def _trace_values(self, values: Sequence[str]) -> Iterator[Token]:
-        """Yield the tokens of attribute values."""
+        """Yield the tokens of attribute values: first the categories, then the numbers."""
         n_categorical = len(self._attributes.categorical)
+        # By default, a document has no values.
         for index, (name, value) in enumerate(zip(self._attributes.names, values, strict=False)):
             is_category = index < n_categorical
             kind = "category" if is_category else "number"
+            term = None if is_category else name
+            term_id: int | None = None
+            drop_reason = None if value else MISSING
             if is_category and value:
-                [(term, term_id, dropped)] = self._look_up([make_category_term(name, value)])
+                [(term, term_id, drop_reason)] = self._look_up([make_category_term(name, value)])
                 # Only terms of texts are selected: a category that the model knows counts.
                 if term_id is not None:
-                    dropped = None
-                yield Token(kind, None, None, value, "", term, term_id, dropped)
-            else:
-                term_name = None if is_category else name
-                dropped = None if value else MISSING
-                yield Token(kind, None, None, value, "", term_name, None, dropped)
+                    drop_reason = None
+            yield Token(kind, None, None, value, "", term, term_id, drop_reason)
 
 
 def _split_into_blocks(document: bytes, segment: _Segment) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the blocks of a segment, each with its start.
+    """Yield the start and the texts of each block of a segment.
 
-    A block is a list of surface forms, with the bytes between them: forms have odd indices. Forms
-    of words are in lower case.
+    The texts at odd indices are surface forms, the other ones are the bytes between them. Forms of
+    words are in lower case.
     """
     split = re.compile(b"(%b)" % segment.pattern.pattern).split
     keeps_case = segment.pattern in (_FEATURE, _ITEM)
@@ -697,7 +734,7 @@ def _split_into_blocks(document: bytes, segment: _Segment) -> Iterator[tuple[int
 
 
 def _add_prefix(prefix: str, word: str, term: str) -> str:
-    """Return the term of a word with the prefix of its segment. An item is the word itself."""
+    """Return the term of a word with the prefix of its segment. The term of an item is the word."""
     return word if prefix == _ITEM_PREFIX else prefix + term
 
 
@@ -708,9 +745,10 @@ def _to_ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
 def _gather_rows(
     rows: Sequence[Sequence[int]], row_indices: AnyArray, width: int = 1
 ) -> tuple[Ints, list[AnyArray]]:
-    """Concatenate the rows that ``row_indices`` select. Each row has items of ``width`` numbers.
+    """Concatenate the rows that ``row_indices``, shape (n,), select, possibly more than once.
 
-    Return for each item the position in ``row_indices`` of its row, and the columns of the items.
+    A row has any number of items, each of ``width`` numbers. Return for each item of the result the
+    position in ``row_indices`` of its row, and ``width`` columns, all of shape (n_items,).
     """
     row_sizes = np.array([len(row) for row in rows], np.int64) // width
     columns = np.array(list(chain.from_iterable(rows)), np.int32).reshape(-1, width).T
@@ -740,8 +778,8 @@ def _split_at_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list
 def _find_word_bounds(form: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """Return start and end of the words of a piece, without the signs around them.
 
-    If the words are others when they are analysed one by one, the piece is returned whole:
-    normalisation can change words that are next to each other.
+    Normalisation can change words that are next to each other. If the words differ when they are
+    analysed one by one, return the bounds of the whole piece.
     """
     text = form[start:end].decode()
     classes = "".join(map(_classify_character, text))
@@ -757,7 +795,7 @@ def _find_word_bounds(form: bytes, start: int, end: int) -> list[tuple[int, int]
 
 
 def _classify_character(character: str) -> str:
-    """Return the class of a character for `_WORD_PATTERN`, or a blank."""
+    """Return w for letters, marks and numbers, i for characters inside words, else a blank."""
     category = unicode_category(character)
     if category[0] in "LMN":
         return "w"
