@@ -12,7 +12,7 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document
 from nbtext.counts.counting import hash_contents
 from nbtext.counts.documents import MAX_HASH
-from nbtext.evaluation.leakage import _LeakCheck, count_sampled_leaks
+from nbtext.evaluation.leakage import _CorpusComparison, count_sampled_leaks
 from nbtext.metrics.results import to_json_values
 from tests.models import of_pets
 
@@ -33,7 +33,7 @@ def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document
 
 
 def leaks(training: Sequence[Document], test: Sequence[Document]) -> list[tuple[str, str]]:
-    check = _LeakCheck(model(), iter(training))
+    check = _CorpusComparison(model(), iter(training))
     for part in (test[: len(test) // 2], test[len(test) // 2 :]):
         check.add(part)
     leaked, partners = check.find_leaks()

@@ -500,7 +500,7 @@ def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
     sets = DocumentLabels(np.arange(4), table).to_mask(2)
     truth, a, b = generator.integers(4, size=(3, 150))
     made_of_cells = bootstrap_differences(
-        _count_prediction_cells([truth, a, b], 4), Bootstrap(2000), table
+        _count_prediction_cells(truth, a, b, 4), Bootstrap(2000), table
     )
     slow = []
     for _ in range(200):

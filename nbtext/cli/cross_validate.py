@@ -143,11 +143,11 @@ def command(
         counted.corpus,
         counted.settings,
         rule,
-        method,
-        division.folds,
-        division.seed,
-        division.repeats,
-        running.jobs,
+        method=method,
+        n_folds=division.folds,
+        seed=division.seed,
+        repeats=division.repeats,
+        jobs=running.jobs,
     )
     result = validation.result()
     if output.predictions is not None:

@@ -322,7 +322,7 @@ def compare_on_documents(
 
 
 def _match_by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLabels:
-    """Replace the indices of ``labels`` in ``classes`` by the indices of their names in ``names``."""
+    """Replace the indices of labels, which are positions in ``classes``, by those in ``names``."""
     name_indices = {name: index for index, name in enumerate(names)}
     new_indices = [name_indices[name] for name in classes]
     sets = [sorted(new_indices[label] for label in members) for members in labels.table.to_tuples()]

@@ -1,11 +1,13 @@
 """Evaluation of models on held-out documents of their corpus: by folds, or leave-one-out.
 
-The corpus is counted once. For each fold its documents are subtracted, and everything is fitted to
-the other documents: vocabulary limits, selected terms, smoothing, calibration. Only the choices of
-``auto`` (`nbtext.model.auto_settings`) are made once, by leave-one-out.
+`nbtext cross-validate` uses both methods, other evaluations train on folds with them.
 
-Leave-one-out is one pass. It is exact, given the selected terms, the smoothing and the calibration,
-which are fitted to the whole corpus.
+Folds: the corpus is counted once. For each fold its documents are subtracted, and everything is
+fitted to the other documents: vocabulary limits, selected terms, smoothing, calibration. Only the
+choices of ``auto`` (`nbtext.model.auto_settings`) are made once, on all documents.
+
+Leave-one-out: each document is subtracted from the counts. Selected terms, smoothing and
+calibration are not fitted again: they are those of the whole corpus.
 
 Sources: R. Kohavi, A study of cross-validation and bootstrap for accuracy estimation and model
 selection (1995), for stratified folds; L. Tashman, Out-of-sample tests of forecasting accuracy
@@ -48,7 +50,7 @@ from nbtext.model.training import fit_parameters, needs_sample, resolve_auto_set
 from nbtext.parallel.processes import run_in_order
 from nbtext.prediction.rule import DecisionRule
 from nbtext.progress import track_progress
-from nbtext.ragged import BLOCK_DOCUMENTS
+from nbtext.ragged import BLOCK_DOCUMENTS, compute_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -60,8 +62,8 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Ints, Mask, Names, ParsedJson
 
-MIN_PARALLEL_ENTRIES = 1 << 22
-"""Matrix entries × folds, or probabilities, from which processes save more time than they cost."""
+MIN_PARALLEL_ENTRIES = 2**22
+"""Matrix entries × folds, or documents × classes, from which processes save time."""
 
 NEVER_TESTED = -1
 """Fold index of documents before the first fold, which are only used for training."""
@@ -69,24 +71,22 @@ NEVER_TESTED = -1
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """A division of a corpus into folds. Iteration yields the masks of each fold."""
+    """A division of a corpus into folds. Iteration yields the result of `get_masks` by fold."""
 
     fold_indices: Ints
     """The fold of each document, shape (n_docs,): 0 to n_folds − 1, or `NEVER_TESTED`."""
     n_folds: int
     is_ordered: bool = False
-    """True if a fold is tested on models of earlier folds only, not of all other folds."""
+    """True if the model of a fold is trained on earlier folds only, not on all other folds."""
 
     def __iter__(self) -> Iterator[tuple[Mask, Mask]]:
-        """Yield the masks of each fold, see `get_masks`."""
         return map(self.get_masks, range(self.n_folds))
 
     def get_masks(self, fold: int) -> tuple[Mask, Mask]:
         """Return masks of the training and of the test documents of a fold, shape (n_docs,)."""
         is_test = self.fold_indices == fold
-        if self.is_ordered:
-            return self.fold_indices < fold, is_test
-        return ~is_test, is_test
+        is_training = self.fold_indices < fold if self.is_ordered else ~is_test
+        return is_training, is_test
 
 
 def shuffle_by_class(classes: Ints, generator: np.random.Generator) -> Ints:
@@ -111,8 +111,8 @@ def draw_stratified_folds(classes: Ints, n_folds: int, generator: np.random.Gene
 def draw_grouped_folds(groups: Ints, n_folds: int, generator: np.random.Generator) -> Folds:
     """Draw random folds that do not split groups of documents.
 
-    The largest group comes first, equal ones in random order. Each group goes to the fold with the
-    fewest documents so far. ``groups`` are group indices from 0, shape (n_docs,).
+    Groups are assigned by descending size, groups of equal size in random order. Each group goes to
+    the fold with the fewest documents so far. ``groups`` are group indices from 0, shape (n_docs,).
 
     Raise `UsageError` if there are fewer groups than folds.
     """
@@ -120,7 +120,7 @@ def draw_grouped_folds(groups: Ints, n_folds: int, generator: np.random.Generato
     _check_fold_count(n_folds, int(np.count_nonzero(sizes)), "group")
     shuffled = generator.permutation(sizes.size)
     order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    fold_heap = [(0, fold) for fold in range(n_folds)]  # pairs of size and fold
+    fold_heap = [(0, fold) for fold in range(n_folds)]  # (documents so far, fold)
     group_folds = np.zeros(sizes.size, np.int64)
     for group, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
         fold_size, fold = fold_heap[0]
@@ -132,20 +132,20 @@ def draw_grouped_folds(groups: Ints, n_folds: int, generator: np.random.Generato
 def make_ordered_folds(times: Ints | Floats, n_folds: int) -> Folds:
     """Divide documents into periods of about equal size.
 
-    The first period is only used for training. Each other period is tested on models of all earlier
-    ones. Documents with equal ``times``, shape (n_docs,), are in the same period.
+    The first period is only used for training. Each later period is a fold, whose model is trained
+    on all earlier periods. Documents with equal ``times``, shape (n_docs,), are in one period.
 
     Raise `UsageError` if there are fewer than ``n_folds`` + 1 distinct times.
     """
     distinct_times, time_ranks, sizes = np.unique(times, return_inverse=True, return_counts=True)
     _check_fold_count(n_folds, distinct_times.size - 1, "time", " after the first")
-    n_earlier = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    starts = np.empty(n_folds, np.int64)  # time ranks
+    n_earlier = compute_offsets(sizes)  # documents before each time
+    starts = np.empty(n_folds, np.int64)  # the index of the first time of each fold
     start = 0
     for fold in range(n_folds):
         target = times.size * (fold + 1) / (n_folds + 1)
         nearest = int(np.abs(n_earlier - target).argmin())
-        max_start = distinct_times.size - (n_folds - fold)
+        max_start = distinct_times.size - (n_folds - fold)  # a time is left for each later fold
         start = min(max(nearest, start + 1), max_start)
         starts[fold] = start
     fold_indices = np.searchsorted(starts, time_ranks, side="right") + NEVER_TESTED
@@ -155,30 +155,31 @@ def make_ordered_folds(times: Ints | Floats, n_folds: int) -> Folds:
 def _rank_times(values: Sequence[str], names: Names) -> Ints:
     """Return the rank in time of the value of each document, shape (n_docs,).
 
-    Values are compared as numbers if all of them are numbers, else as text. ISO 8601 dates and
-    times of one zone sort as text. ``names`` are those of the documents.
+    Values are compared as numbers if all of them are finite numbers, else as text. ISO 8601 dates
+    and times of one zone sort as text. ``names`` are the names of the documents.
 
     Raise `UsageError` for a document without a value.
     """
-    for value, name in zip(values, names, strict=True):
-        if not value.strip():
+    stripped = [value.strip() for value in values]
+    for value, name in zip(stripped, names, strict=True):
+        if not value:
             raise UsageError(
                 f"document {name} has no time", hint="leave it out, or choose another --time-column"
             )
-    stripped = [value.strip() for value in values]
     for number_type in (int, float):
         try:
             numbers = [number_type(value) for value in stripped]
         except ValueError:
             continue
-        if all(abs(number) < inf for number in numbers):  # false for nan
+        if all(abs(number) < inf for number in numbers):  # false for nan; any int is allowed
             return rank_values(numbers)
     return rank_values(stripped)
 
 
 def rank_values(values: Sequence[str] | Sequence[float]) -> Ints:
     """Return the index of each value among the sorted distinct values, shape (n,)."""
-    return np.unique(np.array(values, object), return_inverse=True)[1]
+    _, indices = np.unique(np.array(values, object), return_inverse=True)
+    return indices
 
 
 def _check_fold_count(n_folds: int, max_folds: int, noun: str, suffix: str = "") -> None:
@@ -215,7 +216,7 @@ class Prediction(NamedTuple):
 
 
 class _BlockRecord(NamedTuple):
-    """Data of evaluated documents that `Evaluation` does not have, all of shape (n_docs,)."""
+    """Arrays of evaluated documents that `Evaluation` does not have, all of shape (n_docs,)."""
 
     rows: Ints
     """Indices in the corpus."""
@@ -227,9 +228,9 @@ class _BlockRecord(NamedTuple):
 class HeldOutEvaluation:
     """Evaluation of the held-out documents of a corpus under a decision rule.
 
-    The classes are those of the whole corpus. A document that is the only one of its class counts
-    as one with an unknown label: its prediction is a mistake, its log loss is infinite, and
-    ``known`` in the result excludes it.
+    The classes are those of the whole corpus. A document whose class has no other documents in
+    training counts as a document with an unknown label: its prediction is a mistake, its log loss
+    is infinite, and ``known`` in the result excludes it.
     """
 
     def __init__(
@@ -242,8 +243,8 @@ class HeldOutEvaluation:
     ) -> None:
         """Evaluate the documents of some blocks.
 
-        ``settings`` of the models determine the class prior of the baseline. See `Evaluation` for
-        ``max_scores``.
+        ``settings`` of the models determine the class prior of the baseline; by default, it is the
+        proportions of the labels. See `Evaluation` for ``max_scores``.
         """
         self._rule = rule
         self._records: list[_BlockRecord] = []
@@ -278,7 +279,10 @@ class HeldOutEvaluation:
         self.evaluation.merge(other.evaluation)
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
-        """Return the metrics; ``unknown_documents`` are the only ones of their classes."""
+        """Return the metrics.
+
+        ``unknown_documents`` counts documents whose class has no other documents in training.
+        """
         result = self.evaluation.result(bootstrap)
         documents = self.evaluation.documents
         has_known_label = self.has_known_label
@@ -317,7 +321,7 @@ def score_leave_one_out(
     sample = DocumentSample.from_documents(documents, parameters["sample"])
     training_documents = documents if needs_documents(parameters) else None
     fitted = fit_parameters(CorpusCounts(table, sample), parameters, training_documents)
-    return _score_held_out(table, fitted, parameters, documents, None)
+    return _score_held_out(table, fitted, parameters, documents)
 
 
 def evaluate_leave_one_out(
@@ -334,7 +338,7 @@ def evaluate_leave_one_out(
 def choose_corpus_settings(subsets: Subsets, parameters: Settings) -> Choices:
     """Make the choices of ``auto`` on all documents.
 
-    To make them in each fold would double the time of cross-validation.
+    Choices in each fold would double the time of cross-validation.
     """
     sample_size = parameters.sample if has_auto_settings(parameters) else 0
     sample = DocumentSample.from_documents(subsets.documents, sample_size)
@@ -351,8 +355,8 @@ def train_and_score(
 ) -> tuple[FittedParameters, Iterator[HeldOutBlock]]:
     """Train on the training documents, and score the test documents block by block.
 
-    Both masks have the shape (n_docs,). Without ``choices`` of ``auto``, these are made on the
-    training documents.
+    Both masks have the shape (n_docs,). ``choices`` replace ``auto`` settings. If they are None,
+    they are made on the training documents.
 
     Raise `UsageError` if training fails.
     """
@@ -375,36 +379,37 @@ def _score_held_out(
     fitted: FittedParameters,
     parameters: Settings,
     documents: CountedDocuments,
-    test: Ints | None,
+    test_rows: Ints | None = None,
 ) -> Iterator[HeldOutBlock]:
     """Score documents by a model that was trained without them, block by block.
 
-    ``test`` are the indices of the documents; the table must not contain them. None scores all
-    documents by leave-one-out; the table must contain them.
+    ``test_rows`` are the indices of the documents; ``table`` must not contain these documents. If
+    they are None, score all documents by leave-one-out; ``table`` must contain the documents.
     """
-    is_leave_one_out = test is None
+    is_leave_one_out = test_rows is None
+    if test_rows is None:
+        test_rows = np.arange(len(documents))
     classifier = restore_classifier(estimate_statistics(table, fitted.weights), fitted, parameters)
     posterior_type = classifier.training.statistics.posterior_type
     n_classes = table.n_classes
     max_block_scores = min(BLOCK_DOCUMENTS * n_classes, MAX_BLOCK_TERM_WEIGHTS)
-    test_rows = np.arange(len(documents)) if test is None else test
     for rows in iter_blocks(test_rows, n_classes, max_block_scores):
         block = documents.take(rows)
-        own_weights: Ints | Floats
+        own_weights: Ints | Floats  # of the documents in the table
         if is_leave_one_out:
-            scores, lengths = classifier.leave_one_out(block)[:2]
+            held_out = classifier.leave_one_out(block)
+            scores = held_out.scores
+            lengths = held_out.lengths
             own_weights = block.fill_weights(table.unit)
         else:
             scores, lengths = classifier.joint_log_likelihood(block.matrix)
             own_weights = np.zeros(len(block))
-        posterior = posterior_type(
-            fitted.calibration.compute_log_posterior(
-                classifier.to_log_scale(scores, lengths), lengths
-            )
-        )
+        log_scores = classifier.to_log_scale(scores, lengths)
+        posterior = posterior_type(fitted.calibration.compute_log_posterior(log_scores, lengths))
         n_labels = posterior.log_p.shape[1]
         truth = block.to_document_labels(n_labels)
-        label_documents = table.class_documents[-n_labels:]  # without the label of all documents
+        # A multi-label table starts with the label of all documents.
+        label_documents = table.class_documents[-n_labels:]
         pair_rows, labels = truth.to_pairs()
         is_only_document = label_documents[labels] <= own_weights[pair_rows]
         has_known_label = np.ones(len(block), np.bool_)
@@ -423,7 +428,7 @@ class FoldMetrics:
     terms: int
     """Number of selected terms."""
     smoothing: float
-    """With six digits."""
+    """The pseudo-count, rounded to six digits."""
     accuracy: float
     macro_f1: float
 
@@ -481,17 +486,17 @@ class _CrossValidation:
         per_class = {}
         for label, class_result in pooled.per_class.items():
             class_intervals = [result.per_class[label].intervals for result in results]
-            per_class[label] = replace(class_result, intervals=_average_intervals(class_intervals))
+            per_class[label] = replace(
+                class_result, intervals=_average_metric_intervals(class_intervals)
+            )
         bins = []
         for k, reliability_bin in enumerate(pooled.reliability):
             bin_intervals = [result.reliability[k].interval for result in results]
-            average = _average_intervals(
-                [{"bin": interval} for interval in bin_intervals if interval]
-            )
-            bins.append(reliability_bin._replace(interval=average.get("bin")))
+            average = _average_intervals([interval for interval in bin_intervals if interval])
+            bins.append(reliability_bin._replace(interval=average))
         return replace(
             pooled,
-            intervals=_average_intervals([result.intervals for result in results]),
+            intervals=_average_metric_intervals([result.intervals for result in results]),
             per_class=per_class,
             reliability=tuple(bins),
         )
@@ -524,7 +529,7 @@ class _FoldTask(NamedTuple):
 
 
 class _FoldTraining(NamedTuple):
-    """Inputs for the evaluation of any fold; worker processes get them once."""
+    """Inputs for the evaluation of any fold. Worker processes get them once."""
 
     subsets: Subsets
     parameters: Settings
@@ -568,6 +573,7 @@ def evaluate_folds(
         jobs = 1
     outcomes = run_in_order(_evaluate_fold, training, tasks, jobs)
     for task, worker_outcome in track_progress(outcomes, "fold", len(tasks)):
+        # Without processes, the worker's outcome is None.
         yield task, worker_outcome or _evaluate_fold(training, task)
 
 
@@ -606,12 +612,13 @@ def cross_validate(
     )
     max_scores = MAX_RANKING_SCORES
     if n_tested * table.n_classes > MAX_RANKING_SCORES:
-        max_scores = 0
+        max_scores = 0  # the merged evaluation would drop the scores
     evaluate = partial(HeldOutEvaluation, table, rule, max_scores=max_scores)
     metrics = []
     for task, outcome in evaluate_folds(subsets, parameters, folds_of_repeats, evaluate, jobs):
-        for evaluation in {repeats[task.repeat], pooled}:
-            evaluation.merge(outcome.test_result)
+        repeats[task.repeat].merge(outcome.test_result)
+        if pooled is not repeats[0]:
+            pooled.merge(outcome.test_result)
         is_training, is_test = folds_of_repeats[task.repeat].get_masks(task.fold)
         accuracy, macro_f1 = compute_accuracy_and_macro_f1(outcome.test_result.evaluation.documents)
         metrics.append(
@@ -635,16 +642,24 @@ def _compute_spread(values: Sequence[float]) -> _FoldSpread:
     return _FoldSpread(float(np.mean(values)), std)
 
 
-def _average_intervals(intervals: Sequence[Mapping[str, Interval]]) -> dict[str, Interval]:
-    """Return the means of the ends of intervals, for each metric that all repeats have."""
-    averages: dict[str, Interval] = {}
+def _average_intervals(intervals: Sequence[Interval]) -> Interval | None:
+    """Return the means of the ends of intervals, or None if there are none."""
     if not intervals:
-        return averages
-    for name in intervals[0]:
-        if all(name in repeat_intervals for repeat_intervals in intervals):
-            ends = [repeat_intervals[name] for repeat_intervals in intervals]
-            low, high = np.mean(ends, axis=0).tolist()
-            averages[name] = (low, high)
+        return None
+    low, high = np.mean(intervals, axis=0).tolist()
+    return low, high
+
+
+def _average_metric_intervals(
+    intervals_of_repeats: Sequence[Mapping[str, Interval]],
+) -> dict[str, Interval]:
+    """Return the average interval of each metric that has an interval in all repeats."""
+    averages = {}
+    for name in intervals_of_repeats[0]:
+        intervals = [repeat[name] for repeat in intervals_of_repeats if name in repeat]
+        average = _average_intervals(intervals)
+        if average is not None and len(intervals) == len(intervals_of_repeats):
+            averages[name] = average
     return averages
 
 
@@ -652,6 +667,7 @@ def validate_corpus(
     corpus: CountedCorpus,
     settings: Settings,
     rule: DecisionRule,
+    *,
     method: str,
     n_folds: int,
     seed: int,
@@ -666,16 +682,15 @@ def validate_corpus(
 
     Raise `UsageError` if the method is not possible for the corpus.
     """
-    counts, names, notes = corpus
-    table = counts.table
-    documents = counts.documents
+    table = corpus.counts.table
+    documents = corpus.counts.documents
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(table, documents, settings, rule)
         return _CrossValidation(held_out, [held_out], [])
-    values = [columns[0] for columns in notes if columns]
+    values = [columns[0] for columns in corpus.notes if columns]  # empty without such a column
     generators = np.random.default_rng(seed).spawn(repeats)
     if method == "time":
-        folds = [make_ordered_folds(_rank_times(values, names), n_folds)]
+        folds = [make_ordered_folds(_rank_times(values, corpus.names), n_folds)]
     elif method == "grouped":
         groups = rank_values(values)
         folds = [draw_grouped_folds(groups, n_folds, generator) for generator in generators]

@@ -1,7 +1,9 @@
 """Search for training documents with a wrong label: a model of the other documents disagrees.
 
-Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999). Where it is exact,
-leave-one-out replaces the folds.
+`nbtext doctor` and `nbtext label --review` list them as suspects.
+
+Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999). For classifiers with an
+exact leave-one-out, it replaces the folds of the paper.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Suspect(NamedTuple):
     suggested: str
     """The most probable other class."""
     log_odds: float
-    """log p(suggested | d) − log p(label | d), in nats; infinite if the label is impossible."""
+    """log p(suggested | d) − log p(label | d), in nats. It is inf if the label is impossible."""
     probability: float
     """p(suggested | d)."""
     text: str
@@ -55,7 +57,8 @@ class Suspects(NamedTuple):
     """Indices of the documents in the corpus."""
     labels: DocumentLabels
     suggested: DocumentLabels
-    """The most probable other class; or the labels, with the least certain one changed."""
+    """The most probable other class. Of a label set, the set with its least certain label changed.
+    """
     log_odds: Floats
     """log p(suggested | d) − log p(label | d), in nats, under a model of other documents.
 
@@ -67,9 +70,9 @@ class Suspects(NamedTuple):
     def iterate_named(
         self, names: Names, texts: Names, classes: Names, limit: int | None = None
     ) -> Iterator[Suspect]:
-        """Yield the first ``limit`` suspects; None for all.
+        """Yield the first ``limit`` suspects, by default all.
 
-        ``names`` and ``texts`` are those of all documents of the corpus.
+        ``names`` and ``texts`` are the names and the texts of all documents of the corpus.
         """
         first = self.take(slice(limit))
         for row, label, suggested, log_odds, probability in zip(
@@ -108,9 +111,9 @@ def find_suspects(
 ) -> Suspects:
     """Return the documents whose log odds exceed ``min_log_odds``, by descending log odds.
 
-    Each document is scored by a model of the others: by leave-one-out, or for classifiers without
-    exact leave-one-out by folds, in ``jobs`` processes. The only document of a class is never a
-    suspect, because the model of the others does not contain its class.
+    Each document is scored by a model of other documents: by leave-one-out, or for classifiers
+    without exact leave-one-out by folds, in ``jobs`` processes. The only document of a class is
+    never a suspect, because the model of the other documents does not contain its class.
 
     The odds are calibrated. Raw odds grow with the length, so long documents would come first.
     """

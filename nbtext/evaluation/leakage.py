@@ -1,6 +1,7 @@
-"""Search for test documents that a model was trained on.
+"""Search for test documents that a model was trained on, for `nbtext evaluate` and `report`.
 
-They are searched in the training corpus, or without it in the sample that the model contains.
+`LeakChecker` compares test documents with the training corpus or, without a corpus, with the sample
+of its documents that the model contains.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ WORDLESS = np.uint64(0)
 """The hash of a document without words."""
 
 MAX_ACCIDENTAL_PROPORTION = 0.01
-"""Proportion of leaked documents without a warning: short texts and form letters recur."""
+"""Maximum proportion of leaked documents without a warning: short texts and form letters recur."""
 
 
 class _LeakExample(NamedTuple):
@@ -48,7 +49,7 @@ class _LeakExample(NamedTuple):
 
 @dataclass(frozen=True)
 class _OthersResult(SliceResult):
-    """Metrics of the test documents that are not in the training corpus."""
+    """Metrics of the test documents that are not leaked."""
 
     log_loss: float | None
     brier: float | None
@@ -62,18 +63,17 @@ class LeakResult:
     """Number of leaked documents."""
     examples: tuple[_LeakExample, ...]
     without: _OthersResult | None
-    """Metrics of the other documents; None if there are none."""
+    """Metrics without the leaked documents. None if all test documents are leaked."""
 
     def make_warning(self, n: int) -> str | None:
-        """Return a warning after ``n`` test documents; None if there is no leak."""
+        """Return a warning for ``n`` test documents, or None if none of them is leaked."""
         if not self.found:
             return None
-        if self.without is None:
-            others = "there is no other"
-        else:
-            others = f"accuracy without them {self.without.accuracy:.4f}"
+        consequence = "there is no other"
+        if self.without is not None:
+            consequence = f"accuracy without them {self.without.accuracy:.4f}"
         n_documents = format_quantity(n, "document")
-        return f"in the training corpus too: {self.found:,} of {n_documents}; {others}"
+        return f"in the training corpus too: {self.found:,} of {n_documents}; {consequence}"
 
 
 class SampledLeakResult(NamedTuple):
@@ -85,7 +85,7 @@ class SampledLeakResult(NamedTuple):
     """Number of leaked documents among them."""
 
     def make_warning(self, n: int) -> str | None:
-        """Return a warning after ``n`` test documents; None if the leak may be accidental."""
+        """Return a warning for ``n`` test documents, or None if the leaks may be accidental."""
         if self.is_accidental:
             return None
         return (
@@ -99,24 +99,24 @@ class SampledLeakResult(NamedTuple):
         return self.found <= self.checked * MAX_ACCIDENTAL_PROPORTION
 
     def describe(self, n: float) -> str:
-        """Return the number of leaked documents as text; ``n`` test documents were read."""
+        """Return the number of leaked documents among ``n`` test documents as text."""
         suffix = "" if self.checked == n else " that the model's sample can check"
         return f"{self.found:,} of {format_quantity(self.checked, 'document')}{suffix}"
 
 
-class _Hashed(NamedTuple):
-    """Documents of the training or the test corpus, with a hash of the words of each."""
+class _HashedDocuments(NamedTuple):
+    """Documents of the training or the test corpus, each with a hash of its words."""
 
     ids: list[str]
     hashes: list[Keys]
     """One array for each block of documents."""
 
 
-class _LeakCheck:
+class _CorpusComparison:
     """Compares the words of test documents with those of training documents.
 
     Raw words are compared, without stop list and stemming, so that short similar questions are not
-    reported as copies. Fields are ignored, because copies of a mail differ in their headers; but
+    reported as copies. Fields are ignored, because copies of a mail differ in their headers. Only
     documents without text are compared by their fields.
     """
 
@@ -124,8 +124,8 @@ class _LeakCheck:
         """Count the training documents. Raise `UsageError` if there are none."""
         settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
         self._counter = DocumentCounter(Analysis(settings), GrowingVocabulary())
-        self._training = _Hashed([], [])
-        self._test = _Hashed([], [])
+        self._training = _HashedDocuments([], [])
+        self._test = _HashedDocuments([], [])
         for block in split_into_blocks(training, count_document_bytes):
             self._count(block, self._training)
         if not self._training.ids:
@@ -135,28 +135,29 @@ class _LeakCheck:
         """Count test documents."""
         self._count(documents, self._test)
 
-    def _count(self, documents: Sequence[Document], corpus: _Hashed) -> None:
-        texts = collect_contents(list(map(_drop_fields, documents)))
-        matrix = self._counter.count(*texts).to_matrix()
+    def _count(self, documents: Sequence[Document], corpus: _HashedDocuments) -> None:
+        contents = collect_contents(list(map(_drop_fields, documents)))
+        matrix = self._counter.count(*contents).to_matrix()
         corpus.hashes.append(_hash_words(matrix))
         corpus.ids.extend(document.id for document in documents)
 
     def find_leaks(self) -> tuple[Ints, Ints]:
-        """Return the indices of leaked test documents, and of their first training documents.
+        """Return the indices of leaked test documents, and of their first copies in training.
 
-        Leaked documents have the same words as a training document, at least one word.
+        A leaked document has the same words as a training document, and at least one word.
         """
         training_hashes, first_rows = np.unique(
             np.concatenate(self._training.hashes), return_index=True
         )
         test_hashes = np.concatenate([np.empty(0, np.uint64), *self._test.hashes])
         positions = find_sorted(training_hashes, test_hashes)
-        leaked = np.flatnonzero((positions >= 0) & (test_hashes != WORDLESS))
+        is_in_training = positions >= 0
+        leaked = np.flatnonzero(is_in_training & (test_hashes != WORDLESS))
         return leaked, first_rows[positions[leaked]]
 
     def result(self, evaluation: Evaluation) -> LeakResult:
         """Return the leaked documents, given the evaluation of all test documents."""
-        leaked, partners = self.find_leaks()
+        leaked, copies = self.find_leaks()
         is_clean = np.ones(evaluation.documents.n, np.bool_)
         is_clean[leaked] = False
         clean_documents = evaluation.documents.take(is_clean)
@@ -172,7 +173,7 @@ class _LeakCheck:
             _LeakExample(self._test.ids[test_row], self._training.ids[training_row])
             for test_row, training_row in zip(
                 leaked[:MAX_LEAK_EXAMPLES].tolist(),
-                partners[:MAX_LEAK_EXAMPLES].tolist(),
+                copies[:MAX_LEAK_EXAMPLES].tolist(),
                 strict=True,
             )
         )
@@ -185,7 +186,7 @@ def _hash_words(matrix: DocumentTermMatrix) -> Keys:
     It does not depend on the order of the terms. Documents without words have `WORDLESS`.
     """
     entry_hashes = _scramble(pair(matrix.terms, matrix.counts))
-    # Sums and their differences are modulo 2**64.
+    # Sums, and the differences at the ends of documents, are modulo 2**64.
     running_sums = np.concatenate(
         (np.zeros(1, np.uint64), np.cumsum(entry_hashes, dtype=np.uint64))
     )
@@ -205,7 +206,8 @@ def _scramble(keys: Keys) -> Keys:
 def _drop_fields(document: Document) -> Document:
     """Return the document without its fields, unless it has only fields."""
     text_only = document._replace(fields=())
-    return text_only if text_only.digest_bytes.strip() else document
+    has_text = bool(text_only.digest_bytes.strip())
+    return text_only if has_text else document
 
 
 class LeakChecker:
@@ -216,29 +218,30 @@ class LeakChecker:
 
         Raise `UsageError` if the corpus has no documents.
         """
-        self._check = None if training is None else _LeakCheck(model, training)
+        self._comparison = None if training is None else _CorpusComparison(model, training)
         self._sample = None
-        if model.reading.text_column != NO_TEXT:  # equal values are not a leak
+        # Documents without text have only attributes: equal values are not a leak.
+        if model.reading.text_column != NO_TEXT:
             self._sample = model.counts.sample
         self._hashes = [np.empty(0, np.uint64)]
-        """Hashes of the test documents, for the check by sample."""
+        """Hashes of the test documents, for the comparison with the sample."""
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield blocks of test documents unchanged, and check their documents."""
+        """Yield blocks of test documents unchanged. Each is checked when it is requested."""
         for block in blocks:
-            if self._check is not None:
-                self._check.add(block.documents)
+            if self._comparison is not None:
+                self._comparison.add(block.documents)
             elif self._sample is not None:
                 self._hashes.append(hash_contents(*collect_contents(block.documents)))
             yield block
 
     def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
-        """Return the leaks among the documents so far, given their evaluation.
+        """Return the leaks among the observed documents, given their evaluation.
 
-        Return None if the documents cannot be checked.
+        Return None if there is neither a corpus nor a sample.
         """
-        if self._check is not None:
-            return self._check.result(evaluation)
+        if self._comparison is not None:
+            return self._comparison.result(evaluation)
         if self._sample is None:
             return None
         return count_sampled_leaks(
@@ -254,7 +257,7 @@ def count_sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> S
     because a hash does not depend on the topic of its document (E. Cohen, H. Kaplan, 2007).
     """
     checked = test_hashes
-    if bound != MAX_HASH:
+    if bound != MAX_HASH:  # the sample is not the whole corpus
         checked = test_hashes[test_hashes < np.uint64(bound)]
     # numpy 2.0 fails if it tries a table for 64 bits.
     is_leaked = np.isin(checked, sample_hashes, kind="sort")
