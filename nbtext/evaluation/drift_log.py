@@ -1,9 +1,9 @@
 """The log of `nbtext classify --drift`: each line compares the documents of a run with training.
 
 A line has numbers of documents, means and standard deviations. These can be pooled: several runs of
-one model give exactly the result of one run on all their documents. After an update the file has
-another model; its runs are pooled with earlier runs in standard deviations of each model's training
-documents.
+one model give exactly the result of one run on all their documents. If the model was updated in
+between, runs are pooled in standard deviations of the training documents of their models.
+`nbtext drift` prints the log.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, ParsedJson
 
 DRIFT_SIGNIFICANCE = 0.001
-"""A difference with a smaller p-value is significant; the test is repeated with every run."""
+"""A difference with a smaller p-value is significant. It is low, because every run has a test."""
 
 MIN_TEXT_DRIFT_DEVIATIONS = 0.3
 """Distance in standard deviations of training that other class proportions do not explain."""
 
 MAX_EXACT_COUNT = 2**53
-"""Numbers of documents are below it, like counts in a model."""
+"""Limit of the numbers of documents: below it, floats are exact."""
 
 
 class _BlockRecord(NamedTuple):
@@ -63,7 +63,7 @@ class DriftRecorder:
     """Records the documents of a run."""
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
-        """Start a run. ``path`` of the model distinguishes the models of one log.
+        """Start a run. The ``path`` of the model distinguishes the models of one log.
 
         Raise `UsageError` if the model has no profile of its training documents.
         """
@@ -78,7 +78,7 @@ class DriftRecorder:
         self._records: list[_BlockRecord] = []
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield scored documents unchanged, and record the readable ones."""
+        """Yield scored documents unchanged, and record the readable documents."""
         for block in blocks:
             is_readable = np.array(
                 [document.problem is None for document in block.documents], np.bool_
@@ -89,7 +89,7 @@ class DriftRecorder:
             )
             log_likelihoods = np.full(len(tokens), np.nan)
             if per_token is not None:
-                log_likelihoods = per_token[0]
+                log_likelihoods, _ = per_token
             decision = block.posterior.decide(DecisionRule())
             self._records.append(
                 _BlockRecord(
@@ -102,11 +102,11 @@ class DriftRecorder:
             yield block
 
     def to_record(self) -> dict[str, ParsedJson] | None:
-        """Return the line of the log for JSON; None if no document could be read."""
-        classes = self._model.classes
-        training = self._training
+        """Return the line of the log for JSON, or None if no document could be read."""
         if not any(len(record.tokens) for record in self._records):
             return None
+        classes = self._model.classes
+        training = self._training
         tokens, unknown_tokens, log_likelihoods, predictions = (
             np.concatenate(column) for column in zip(*self._records, strict=True)
         )
@@ -141,7 +141,7 @@ class DriftRecorder:
         }
 
     def compute_drift(self) -> DriftRun | None:
-        """Return the drift of the documents; None if no document could be read."""
+        """Return the drift of the documents, or None if no document could be read."""
         record = self.to_record()
         if record is None:
             return None
@@ -153,7 +153,7 @@ class _LoggedRun(NamedTuple):
 
     time: str
     model: str | None
-    """Path of the model; None in a line of an older nbtext."""
+    """Path of the model. None in a line of an older nbtext."""
     documents: int
     figures: Mapping[str, tuple[MeanStd, MeanStd]]
     """Metrics of the run and of training, by name."""
@@ -164,7 +164,7 @@ class _LoggedRun(NamedTuple):
 def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
     """Return the runs with documents, oldest first, and an error for each damaged line.
 
-    Raise `PathError` if the log cannot be read or has no such run.
+    Raise `PathError` if the log cannot be read or has no run with documents.
     """
     runs: list[_LoggedRun] = []
     damaged: list[PathError] = []
@@ -172,10 +172,12 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
         if not line.strip():
             continue
         try:
-            runs.append(_parse_run(parse_json(line.decode())))
+            run = _parse_run(parse_json(line.decode()))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             damaged.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
-    runs = [run for run in runs if run.documents]
+            continue
+        if run.documents:
+            runs.append(run)
     if runs:
         return runs, damaged
     if damaged:
@@ -188,7 +190,7 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
 
 
 def _parse_run(record: ParsedJson) -> _LoggedRun:
-    """Return the run of a parsed line. Raise an error of several types if it is damaged."""
+    """Return the run of a parsed line. Raise an error if it is damaged, see `read_history`."""
     if datetime.fromisoformat(record["time"]).tzinfo is None:
         raise ValueError(record["time"])
     metrics = {
@@ -226,9 +228,9 @@ def _parse_count(value: float) -> int:
 
 
 def take_runs_since(runs: Sequence[_LoggedRun], start: datetime, path: str) -> list[_LoggedRun]:
-    """Return the runs from a time on; a time without zone is in UTC.
+    """Return the runs from a time on. A time without zone is in UTC.
 
-    Raise `PathError` if there are none.
+    Raise `PathError` if there are no such runs.
     """
     if not start.tzinfo:
         start = start.replace(tzinfo=UTC)
@@ -241,9 +243,9 @@ def take_runs_since(runs: Sequence[_LoggedRun], start: datetime, path: str) -> l
 
 
 def take_newest_runs(runs: Sequence[_LoggedRun], max_runs: int) -> tuple[list[_LoggedRun], int]:
-    """Return the last runs of the newest run's model file, oldest first, at most ``max_runs``.
+    """Return the last runs with the model file of the newest run, at most ``max_runs``.
 
-    Also return the number of runs of other model files that were skipped.
+    They are in order, oldest first. Also return how many runs of other model files lie between.
     """
     newest: list[_LoggedRun] = []
     n_skipped = 0
@@ -261,11 +263,14 @@ class MetricDrift(NamedTuple):
     """A metric of a run compared with training."""
 
     run: float | None
-    """Mean in the run; None for predictions."""
+    """Mean in the run. None for predictions."""
     training: float | None
-    """Mean in training; None for predictions."""
+    """Mean in training. None for predictions."""
     distance: float | None
-    """In standard deviations of training documents; of predictions the total variation."""
+    """In standard deviations of training documents. For predictions, the total variation distance.
+
+    None if the metric is unknown.
+    """
     chance: float
     """The p-value of the difference."""
 
@@ -275,7 +280,8 @@ class MetricDrift(NamedTuple):
         return self.chance < DRIFT_SIGNIFICANCE
 
 
-UNKNOWN_DRIFT = MetricDrift(None, None, None, 1.0)
+UNKNOWN_DRIFT = MetricDrift(None, None, None, chance=1.0)
+"""Of a metric without values in the run or in training."""
 
 
 class DriftRun(NamedTuple):
@@ -289,7 +295,7 @@ class DriftRun(NamedTuple):
     model: str | None
     documents: int
     figures: Mapping[str, MetricDrift]
-    """By metric, with `PREDICTIONS`."""
+    """The drift of `DRIFT_METRICS` and of `PREDICTIONS` by name."""
 
 
 def find_text_drift(run: DriftRun) -> list[str]:
@@ -297,7 +303,8 @@ def find_text_drift(run: DriftRun) -> list[str]:
     names = []
     for name in (UNKNOWN, LIKELIHOOD):
         drift = run.figures[name]
-        if drift.is_significant and (drift.distance or 0.0) > MIN_TEXT_DRIFT_DEVIATIONS:
+        is_large = drift.distance is not None and drift.distance > MIN_TEXT_DRIFT_DEVIATIONS
+        if drift.is_significant and is_large:
             names.append(name)
     return names
 
@@ -324,7 +331,7 @@ def _compute_metric_drift(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDri
     if not pairs:
         return UNKNOWN_DRIFT
     pooled = MeanStd.pool([run for run, _ in pairs])
-    first_training = pairs[0][1]
+    _, first_training = pairs[0]
     if all(training == first_training for _, training in pairs):
         return MetricDrift(
             run=pooled.mean,
@@ -332,6 +339,7 @@ def _compute_metric_drift(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDri
             distance=pooled.compute_distance(first_training),
             chance=pooled.compute_p_value(first_training),
         )
+    # Several models: in units of the standard deviation of training, all trainings are alike.
     standardized = MeanStd.pool([run.standardize(training) for run, training in pairs])
     standard = MeanStd(_count_effective_training_documents(pairs), 0.0, 1.0)
     training_mean = sum(run.documents * training.mean for run, training in pairs) / pooled.documents
@@ -357,7 +365,8 @@ def _count_effective_training_documents(pairs: Sequence[tuple[MeanStd, MeanStd]]
 def _compute_prediction_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
     """Return the drift of the predictions.
 
-    The predictions of several trainings are a mixture, with as many documents as the smallest.
+    With several models, the predictions in training are a mixture, weighted by the documents of the
+    runs. It counts as many documents as the smallest training.
     """
     labels = sorted({label for run in runs for label in run.answers})
     counts = np.array(

@@ -1,6 +1,6 @@
 """Search for training documents with a wrong label: a model of the other documents disagrees.
 
-`nbtext doctor` and `nbtext label --review` list them as suspects.
+`nbtext suspects` lists them, and `nbtext label --review` asks about them.
 
 Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999). For classifiers with an
 exact leave-one-out, it replaces the folds of the paper.

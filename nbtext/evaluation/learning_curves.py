@@ -1,10 +1,10 @@
 """Learning curves: accuracy against training size, and a forecast of the gain from more documents.
 
-The accuracy on the training documents is reported next to that on held-out documents: their
-distance shows overfitting.
+`nbtext learning-curve` and `nbtext report` show them. The accuracy on the training documents is
+reported next to the accuracy on held-out documents: their distance shows overfitting.
 
 Documents are counted once. Each run holds out a fold and trains on growing parts of the other
-documents; term limits, selection and smoothing are those of the part. The choices of ``auto``
+documents, on which term limits, selection and smoothing depend. The choices of ``auto``
 (`nbtext.model.auto_settings`) are made only in the first run of each size, which halves the time.
 Models of exclusive classes are not calibrated, because calibration does not change the most
 probable class.
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,9 +56,6 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
     from nbtext.type_names import Floats, Ints, Mask
 
-    _Outcome = tuple[tuple[float, float, float], Choices]
-    """Accuracy, macro F1 and training accuracy of a model, and its choices of ``auto``."""
-
 
 class Forecast(NamedTuple):
     """The accuracy at a larger number of training documents, or the reason why it is unknown."""
@@ -90,7 +88,7 @@ class CurvePoint(NamedTuple):
 class _Forecasts(NamedTuple):
     """Forecasts by metric.
 
-    Macro F1 has none: its intervals are too narrow if classes have few documents in a fold.
+    Macro F1 has no forecast: its interval would be too narrow if classes have few documents.
     """
 
     accuracy: Forecast
@@ -119,6 +117,23 @@ class Resampling(NamedTuple):
     seed: int = 0
 
 
+class _ModelMetrics(NamedTuple):
+    """Metrics of one model. Arrays of metrics have a column for each field."""
+
+    accuracy: float
+    macro_f1: float
+    training_accuracy: float
+    """Accuracy on the documents that the model was trained on."""
+
+
+class _TrainedModel(NamedTuple):
+    """The outcome of a run for one size."""
+
+    metrics: _ModelMetrics
+    choices: Choices
+    """Choices of ``auto``."""
+
+
 MAX_SIZE_RATIO = 128
 """Maximum ratio of the largest size to the smallest."""
 
@@ -142,39 +157,35 @@ def compute_learning_curve(
     Raise `UsageError` if all sizes are omitted, or if there are fewer than two documents per fold.
     """
     n = len(subsets)
-    if n < 2 * resampling.folds:
-        verb = "is" if n == 1 else "are"
-        raise UsageError(
-            f"{format_quantity(n, 'document')} {verb} too few for "
-            f"{format_quantity(resampling.folds, 'fold')}",
-            hint="lower --folds",
-        )
-    max_size = n - -(-n // resampling.folds)
+    _require_enough_documents(n, resampling.folds)
+    max_size = n - ceil(n / resampling.folds)  # without the largest fold
     sizes = _choose_training_sizes(max_size, subsets.table.n_classes, resampling.steps)
     if not subsets.table.posterior_type.needs_calibration:
         parameters = replace(parameters, calibration="none")
     runs = list(_draw_runs(subsets.documents.strata, resampling))
     training = _CurveTraining(subsets, parameters, runs, sizes, {})
-    metrics = np.full((len(runs), sizes.size, 3), np.nan)
+    metrics = np.full((len(runs), sizes.size, len(_ModelMetrics._fields)), np.nan)
     problem = None
     outcomes = track_progress(_train_models(training, jobs), "model", len(runs) * sizes.size)
     for task, outcome in outcomes:
         if isinstance(outcome, UsageError):
             problem = outcome
         else:
-            metrics[task], _ = outcome
+            metrics[task] = outcome.metrics
     is_usable = np.isfinite(metrics).all(axis=(0, 2))
     if problem is not None and not is_usable.any():
         raise problem
     sizes = sizes[is_usable]
     metrics = metrics[:, is_usable]
+    if n_more_documents is None:
+        n_more_documents = n
     accuracy_forecast = fit_forecast(
         sizes,
-        metrics[..., 0],
-        resampling.folds,
-        n,
-        n + (n_more_documents or n),
-        Bootstrap(seed=resampling.seed),
+        accuracies=metrics[..., _ModelMetrics._fields.index("accuracy")],
+        n_folds=resampling.folds,
+        current_size=n,
+        forecast_size=n + n_more_documents,
+        bootstrap=Bootstrap(seed=resampling.seed),
     )
     return LearningCurve(
         documents=n,
@@ -184,21 +195,36 @@ def compute_learning_curve(
     )
 
 
-def _summarize_points(sizes: Ints, metrics: Floats) -> tuple[CurvePoint, ...]:
-    """Return the points of a curve from the metrics of runs, shape (n_runs, n_sizes, 3)."""
-    means = metrics.mean(axis=0).tolist()
-    low, high = np.quantile(metrics, (0.025, 0.975), axis=0).tolist()
-    return tuple(
-        CurvePoint(
-            documents=size,
-            accuracy=means[k][0],
-            accuracy_band=(low[k][0], high[k][0]),
-            macro_f1=means[k][1],
-            macro_f1_band=(low[k][1], high[k][1]),
-            training_accuracy=means[k][2],
+def _require_enough_documents(n: int, n_folds: int) -> None:
+    """Raise `UsageError` if there are fewer than two documents per fold."""
+    if n < 2 * n_folds:
+        verb = "is" if n == 1 else "are"
+        raise UsageError(
+            f"{format_quantity(n, 'document')} {verb} too few for "
+            f"{format_quantity(n_folds, 'fold')}",
+            hint="lower --folds",
         )
-        for k, size in enumerate(sizes.tolist())
-    )
+
+
+def _summarize_points(sizes: Ints, metrics: Floats) -> tuple[CurvePoint, ...]:
+    """Return the points of a curve. ``metrics`` of runs have the shape (n_runs, n_sizes, 3)."""
+    lows, highs = np.quantile(metrics, (0.025, 0.975), axis=0).tolist()
+    points = []
+    for k, mean_metrics in enumerate(metrics.mean(axis=0).tolist()):
+        mean = _ModelMetrics(*mean_metrics)
+        low = _ModelMetrics(*lows[k])
+        high = _ModelMetrics(*highs[k])
+        points.append(
+            CurvePoint(
+                documents=int(sizes[k]),
+                accuracy=mean.accuracy,
+                accuracy_band=(low.accuracy, high.accuracy),
+                macro_f1=mean.macro_f1,
+                macro_f1_band=(low.macro_f1, high.macro_f1),
+                training_accuracy=mean.training_accuracy,
+            )
+        )
+    return tuple(points)
 
 
 def compute_document_curve(model: TextClassifier, documents: Iterable[Document]) -> LearningCurve:
@@ -224,7 +250,8 @@ def _choose_training_sizes(max_size: int, n_classes: int, n_steps: int) -> Ints:
 def _order_by_stratum(classes: Ints, generator: np.random.Generator) -> Ints:
     """Return documents in random order, such that every prefix is stratified, shape (n_docs,).
 
-    In every prefix each class has its proportion, up to one document.
+    In every prefix each class has its proportion, up to one document: the documents of a class are
+    spread evenly over the order, with a random shift for each class.
     """
     shuffled = shuffle_by_class(classes, generator)
     class_sizes = np.bincount(classes)
@@ -239,7 +266,7 @@ def _order_by_stratum(classes: Ints, generator: np.random.Generator) -> Ints:
 def _draw_runs(classes: Ints, resampling: Resampling) -> Iterator[tuple[Mask, Ints]]:
     """Yield the held-out documents of each run, and the other documents in order of addition.
 
-    Held-out documents are a mask of shape (n_docs,), the others are indices.
+    Held-out documents are a mask of shape (n_docs,), the other documents are indices.
     """
     for repeat in range(resampling.repeats):
         generator = np.random.default_rng([resampling.seed, repeat])
@@ -249,7 +276,7 @@ def _draw_runs(classes: Ints, resampling: Resampling) -> Iterator[tuple[Mask, In
 
 
 class _CurveTraining(NamedTuple):
-    """Inputs for training any model of the curve; worker processes get them once."""
+    """Inputs for training any model of the curve. Worker processes get them once for each range."""
 
     subsets: Subsets
     parameters: Settings
@@ -262,25 +289,28 @@ class _CurveTraining(NamedTuple):
 
 def _train_models(
     training: _CurveTraining, jobs: int
-) -> Iterator[tuple[tuple[int, int], _Outcome | UsageError]]:
+) -> Iterator[tuple[tuple[int, int], _TrainedModel | UsageError]]:
     """Yield the outcome of each pair of run and size index, in order.
 
-    The first run is finished before the others start, because it makes the choices of ``auto``.
+    The first run is finished before other runs start, because it makes the choices of ``auto``.
     """
     n_runs = len(training.runs)
+    first_run = range(1)
+    later_runs = range(1, n_runs)
     if training.subsets.documents.matrix.terms.size * n_runs < MIN_PARALLEL_ENTRIES:
         jobs = 1
-    for runs in (range(1), range(1, n_runs)):
+    for runs in (first_run, later_runs):
         tasks = product(runs, range(training.sizes.size))
         for task, worker_outcome in run_in_order(_train_model, training, tasks, jobs):
+            # Without processes, the worker's outcome is None.
             outcome = worker_outcome or _train_model(training, task)
             run, size_index = task
-            if run == 0 and not isinstance(outcome, UsageError):
-                _, training.choices[size_index] = outcome
+            if run in first_run and not isinstance(outcome, UsageError):
+                training.choices[size_index] = outcome.choices
             yield task, outcome
 
 
-def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _Outcome | UsageError:
+def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _TrainedModel | UsageError:
     """Train on the first documents of a run, and evaluate the model.
 
     ``task`` has the indices of the run and of the size. Return the `UsageError` if training fails.
@@ -294,9 +324,9 @@ def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _Outcome | 
         parameters, blocks = train_and_score(
             subsets,
             training.parameters,
-            is_training,
-            is_training | test,
-            training.choices.get(size_index),
+            training=is_training,
+            test=is_training | test,
+            choices=training.choices.get(size_index),
         )
         held_out = HeldOutEvaluation(subsets.table, blocks=blocks)
     except UsageError as problem:
@@ -305,7 +335,7 @@ def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _Outcome | 
     in_test = test[held_out.rows]
     accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents.take(in_test))
     training_accuracy = float(documents.take(~in_test).is_correct.mean())
-    return (accuracy, macro_f1, training_accuracy), parameters.choices
+    return _TrainedModel(_ModelMetrics(accuracy, macro_f1, training_accuracy), parameters.choices)
 
 
 MAX_EXPONENT = 2.0
@@ -315,15 +345,16 @@ EXPONENTS = np.linspace(MAX_EXPONENT / 100, MAX_EXPONENT, 100)
 """The grid of exponents; the best one is then refined between its neighbours."""
 
 REFINEMENTS = 40
-"""Golden-section steps: they reduce the bracket to 1e-9 of a grid step."""
+"""Golden-section steps. They narrow the range of the exponent to 1e-8 of two grid steps."""
 
 MIN_FORECAST_SIZES = 4
-"""With fewer points a law of three parameters fits any curve."""
+"""Sizes that a forecast needs. With fewer points, a law of three parameters fits any curve."""
 
 MAX_INTERVAL_WIDTH = 0.2
 """A forecast with a wider interval is withheld."""
 
 _GOLDEN = (np.sqrt(5) - 1) / 2
+"""Ratio by which a golden-section step reduces the range."""
 
 
 class _PowerLaws(NamedTuple):
@@ -355,10 +386,11 @@ def fit_forecast(
     ``sizes`` have the shape (n_sizes,), ``accuracies`` (n_runs, n_sizes). ``n_folds`` runs together
     test every document once.
 
-    For the interval ``n_folds`` runs are drawn and the law is fitted to them; repeats on the same
-    documents do not narrow it. It is then widened by the largest misfit on the upper half of the
-    curve, because that misfit continues beyond it. If there are no errors at the largest size, it
-    extends down to Wilson's limit for ``current_size`` documents.
+    For the interval, the law is fitted to ``n_folds`` runs that are drawn again and again. More
+    repeats on the same documents do not narrow the interval. It is widened by the largest misfit on
+    the upper half of the curve, because that misfit continues beyond the curve. If there are no
+    errors at the largest size, the interval extends down to Wilson's limit for ``current_size``
+    documents.
     """
     if sizes.size < MIN_FORECAST_SIZES:
         reason = f"a curve of fewer than {MIN_FORECAST_SIZES} points is too short for a forecast"
@@ -367,7 +399,7 @@ def fit_forecast(
     mean_errors = errors.mean(axis=0)
     laws = _fit_resampled_laws(sizes.astype(np.float64), errors, n_folds, bootstrap)
     forecasts = 1 - laws.predict_errors(forecast_size)
-    value = float(forecasts[0])
+    value = float(forecasts[0])  # of the law of all runs
     low, high = percentile_interval(forecasts[1:], value)
     max_misfit = 0.0
     for k in range(sizes.size // 2, sizes.size):
@@ -376,7 +408,8 @@ def fit_forecast(
     low = max(low - max_misfit, 0.0)
     high = min(high + max_misfit, 1.0)
     if not errors[:, -1].any():  # resampling does not show errors that did not occur
-        low = min(low, wilson_interval(current_size, current_size)[0])
+        lower_limit, _ = wilson_interval(current_size, current_size)
+        low = min(low, lower_limit)
     if high - low > MAX_INTERVAL_WIDTH:
         reason = f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}"
         return Forecast(forecast_size, withheld=reason)
@@ -418,9 +451,8 @@ def _weight_sizes(sizes: Floats, errors: Floats) -> Floats:
     """Return the weight of each size n, n over the variance between runs, shape (n_sizes,).
 
     ``errors`` of the runs have the shape (n_runs, n_sizes). The variance of few runs is uncertain,
-    so half of it is that of the size and half is the mean of all sizes. The factor n prefers large
-    samples, because laws of small ones often differ (Figueroa and others, 2012, use the rank of the
-    size).
+    so the mean variance of all sizes is added. The factor n prefers large samples, because the laws
+    of small samples often differ (Figueroa and others, 2012, use the rank of the size).
     """
     variances = errors.var(axis=0)
     mean_variance = variances.mean()
@@ -440,7 +472,8 @@ def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> _PowerLaws
     relative_sizes = sizes / unit
 
     def compute_squares(c: Floats) -> Floats:
-        return _fit_fixed_exponent(relative_sizes, errors, weights, c)[2]
+        _, _, squares = _fit_fixed_exponent(relative_sizes, errors, weights, c)
+        return squares
 
     grid_squares = [compute_squares(np.full(len(errors), exponent)) for exponent in EXPONENTS]
     best = np.argmin(grid_squares, axis=0)
@@ -462,8 +495,8 @@ def _fit_fixed_exponent(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the best a, b ≥ 0 for the exponent c of each curve, and their sum of squares.
 
-    All have the shape (n_curves,). They come from least squares of a line, or if one of them is
-    negative, from the better line with a = 0 or b = 0 (C. Lawson, R. Hanson, 1974, chapter 23).
+    All have the shape (n_curves,). a and b are the least squares line, or if one of them is
+    negative, the better line with a = 0 or b = 0 (C. Lawson, R. Hanson, 1974, chapter 23).
     """
     x = relative_sizes ** -c[:, np.newaxis]
     total = weights.sum()
@@ -479,8 +512,8 @@ def _fit_fixed_exponent(
     candidates_b = np.stack((b, zeros, sum_xy / sum_xx))
     squares = np.stack(
         [
-            np.square(errors - u[:, np.newaxis] - v[:, np.newaxis] * x) @ weights
-            for u, v in zip(candidates_a, candidates_b, strict=True)
+            np.square(errors - line_a[:, np.newaxis] - line_b[:, np.newaxis] * x) @ weights
+            for line_a, line_b in zip(candidates_a, candidates_b, strict=True)
         ]
     )
     squares[0, (a < 0) | (b < 0)] = np.inf
