@@ -133,7 +133,6 @@ def test_the_default_is_kept_unless_another_is_significantly_better() -> None:
     assert kept_number(tried(None, 0.01, 0.01, 0.2)) == 2
     assert kept_number(tried(None)) == 0
     assert kept_number(tried(None, None, None)[1:]) == 2  # the default could not be tried
-    assert choose_trial([]) is None
 
 
 def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:

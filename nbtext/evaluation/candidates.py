@@ -1,4 +1,4 @@
-"""Settings to try: combinations of values that the user names, or a list of known-good settings."""
+"""The settings that `nbtext tune` tries: combinations that the user names, or the `PORTFOLIO`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from nbtext.counts.counting import Analysis, check_word_settings
 from nbtext.errors import UsageError, did_you_mean
 from nbtext.settings import COUNTING_NAMES, TRAINING, Reading, Settings
 
+# Training options by name, which the entries of `PORTFOLIO` share.
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}
 CHARACTERS = {"char_ngrams": "2-5", "min_df": "2", "stop_words": "none"}
 ALL_WORDS = {"stop_words": "none"}
@@ -43,10 +44,10 @@ PORTFOLIO: tuple[Mapping[str, str], ...] = (
     {**CHARACTERS, **LOGISTIC},
     {**CHARACTERS, **AVERAGE},
 )
-"""Training options by name.
+"""Settings that are known to be good, as training options by name.
 
 Each entry is the best on one of the corpora in docs/models.md, or nearly the best and cheaper,
-smaller or updatable. Entries with the same analysis are adjacent; cheap ones come first.
+smaller or updatable. Entries with the same analysis are adjacent, the cheapest analysis is first.
 """
 
 MAX_SETTINGS = 1000
@@ -57,17 +58,17 @@ COUNTING_PARAMETERS = tuple(name for name in COUNTING_NAMES if name != "sample")
 """Settings with equal values of these parameters have the same statistics and documents."""
 
 Texts = Mapping[str, str | None]
-"""Values as on the command line, by parameter name; None for a default of None."""
+"""Values by parameter name, as on the command line. None stands for a default of None."""
 
 
 class Candidate(NamedTuple):
     """Settings to try."""
 
     texts: Texts
-    """The values to try; other parameters are the same for all candidates."""
+    """The values to try. All other parameters are the same for all candidates."""
     analysis: Analysis
     is_default: bool = False
-    """True for the settings of training if nothing is tried."""
+    """True for the settings of `nbtext train` without ``texts``."""
 
     def to_options(self) -> dict[str, str]:
         """Return the values to try by their option names without the hyphens in front."""
@@ -78,7 +79,7 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The values to try on one line, which is unique; empty if there are none."""
+        """The values to try on one line, unique among candidates. Empty if there are none."""
         return " ".join(f"{name}={text}" for name, text in self.to_options().items())
 
     def to_arguments(self) -> list[str]:
@@ -115,8 +116,8 @@ def make_candidates(
     """Return the settings to try, without duplicates, with the default first.
 
     These are the combinations of ``tries``, such as ``smoothing=0.1,1``, or without ``tries`` the
-    `PORTFOLIO`. All of them have the ``fixed_values``. ``parse_value`` converts the text
-    of a parameter to its value.
+    `PORTFOLIO`. All settings have the ``fixed_values``. ``parse_value`` converts the name and the
+    text of a parameter to its value.
 
     Raise `UsageError` for an invalid value, and see `expand_combinations`.
     """
@@ -128,14 +129,14 @@ def make_candidates(
         return parameter.validate(value)
 
     default = replace(Settings.from_values(fixed_values), reading=reading)
-    rows: Iterable[Texts] = expand_combinations(tries, fixed_values)
+    combinations: list[Texts] = expand_combinations(tries, fixed_values)
     if not tries:
-        rows = [
-            {name: text for name, text in row.items() if name not in fixed_values}
-            for row in PORTFOLIO
+        combinations = [
+            {name: text for name, text in entry.items() if name not in fixed_values}
+            for entry in PORTFOLIO
         ]
-    candidates: dict[str, Candidate] = {}
-    for texts in [*rows, {}]:
+    candidates: dict[str, Candidate] = {}  # by their settings
+    for texts in [*combinations, {}]:
         values = {name: parse(name, text) for name, text in texts.items()}
         settings = replace(Settings.from_values({**fixed_values, **values}), reading=reading)
         candidate = Candidate(
@@ -146,16 +147,16 @@ def make_candidates(
 
 
 def expand_combinations(tries: Sequence[str], fixed_values: Mapping[str, object]) -> list[Texts]:
-    """Return all combinations of ``tries``; the last parameter changes fastest.
+    """Return all combinations of ``tries``, in which the last parameter changes fastest.
 
     Raise `UsageError` for an unknown parameter, for a parameter that is both fixed and tried, and
     for more than `MAX_SETTINGS` combinations.
     """
     ranges: dict[str, list[str | None]] = {}
     for argument in tries:
-        name, equals, texts = argument.partition("=")
+        name, equals_sign, texts = argument.partition("=")
         parameter = PARAMETERS.get(name.removeprefix("--").replace("-", "_"))
-        if parameter is None or not equals:
+        if parameter is None or not equals_sign:
             keys = [parameter.key for parameter in TRAINING]
             raise UsageError(
                 f"--try does not know {argument!r}{did_you_mean(name, keys)}",
@@ -184,10 +185,10 @@ def expand_combinations(tries: Sequence[str], fixed_values: Mapping[str, object]
 def select_trainable(
     candidates: Iterable[Candidate], *, updatable: bool = False
 ) -> tuple[list[Candidate], list[UsageError]]:
-    """Return the candidates that can be trained, and the errors of the others.
+    """Return the candidates with compatible settings, and the errors of all other candidates.
 
-    With ``updatable`` only models that can be updated exactly are trainable. Training may still
-    fail on the corpus. Raise the first error if no candidate can be trained.
+    With ``updatable``, models must also allow exact updates. Training may still fail on the corpus.
+    Raise the first error if no candidate is trainable.
     """
     trainable: list[Candidate] = []
     problems: list[UsageError] = []

@@ -276,7 +276,7 @@ def _draw_runs(classes: Ints, resampling: Resampling) -> Iterator[tuple[Mask, In
 
 
 class _CurveTraining(NamedTuple):
-    """Inputs for training any model of the curve. Worker processes get them once for each range."""
+    """Inputs for training any model of the curve. Worker processes get them once."""
 
     subsets: Subsets
     parameters: Settings
@@ -299,7 +299,7 @@ def _train_models(
     later_runs = range(1, n_runs)
     if training.subsets.documents.matrix.terms.size * n_runs < MIN_PARALLEL_ENTRIES:
         jobs = 1
-    for runs in (first_run, later_runs):
+    for runs in (first_run, later_runs):  # the second set of processes gets the choices
         tasks = product(runs, range(training.sizes.size))
         for task, worker_outcome in run_in_order(_train_model, training, tasks, jobs):
             # Without processes, the worker's outcome is None.
@@ -345,7 +345,7 @@ EXPONENTS = np.linspace(MAX_EXPONENT / 100, MAX_EXPONENT, 100)
 """The grid of exponents; the best one is then refined between its neighbours."""
 
 REFINEMENTS = 40
-"""Golden-section steps. They narrow the range of the exponent to 1e-8 of two grid steps."""
+"""Golden-section steps. They narrow the range of the exponent to 1e-8 of a grid step."""
 
 MIN_FORECAST_SIZES = 4
 """Sizes that a forecast needs. With fewer points, a law of three parameters fits any curve."""

@@ -1,8 +1,8 @@
 """Trials of settings: their metrics on held-out documents, the choice, and its corrected metric.
 
-The metric of the best setting is biased upwards, because it is the best of many on the same
-documents. So the choice is evaluated too: it is repeated without each part of the documents, and
-the predictions for that part count.
+`nbtext.evaluation.tuning` makes the trials. The metric of the best setting is biased upwards,
+because it is the best of many on the same documents. So the choice is evaluated too: it is repeated
+without each part of the documents, and the predictions of the repeated choice for this part count.
 
 Sources: S. Varma, R. Simon, Bias in error estimation when using cross-validation for model
 selection (2006); G. Cawley, N. Talbot, On over-fitting in model selection and subsequent selection
@@ -55,7 +55,7 @@ class Stage(NamedTuple):
     folds: int
     """Number of folds that are held out in turn."""
     settings: int
-    """Number of settings to try: the default, and the best others of the previous stage."""
+    """Number of settings to try: the default, and the best ones of the previous stage."""
 
 
 class HeldOutPredictions(NamedTuple):
@@ -65,7 +65,7 @@ class HeldOutPredictions(NamedTuple):
     """Indices of the documents in the corpus, shape (n_docs,)."""
     scored: ScoredDocuments
     has_known_label: Mask
-    """Documents whose class has other documents in training, shape (n_docs,)."""
+    """Mask of the documents whose class has other documents in training, shape (n_docs,)."""
     kind: type[Posterior] = ClassPosterior
 
     def take(self, rows: Mask) -> HeldOutPredictions:
@@ -88,7 +88,7 @@ class HeldOutPredictions(NamedTuple):
         return {name: finite_or_none(values[name]) for name in names}
 
     def compute_losses(self, metric: str) -> Floats:
-        """Return the loss of each document, shape (n_docs,); a lower loss is a better metric.
+        """Return the loss of each document, shape (n_docs,). A lower loss is a better metric.
 
         The log loss of a document whose class has no other documents in training counts as 0.
 
@@ -105,6 +105,7 @@ class HeldOutPredictions(NamedTuple):
 NO_PREDICTIONS = HeldOutPredictions(
     np.empty(0, np.int64), concatenate_scored_documents([]), np.empty(0, np.bool_)
 )
+"""The predictions of a trial that failed or has not run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,7 @@ class Trial:
     predictions: HeldOutPredictions = NO_PREDICTIONS
     metrics: Metrics = field(default_factory=dict)
     p_value: float | None = None
-    """See `compute_trial_p_value`; None for the default, and if the default was not tried."""
+    """See `compute_trial_p_value`. None for the default, and if the default was not tried."""
     seconds: float = 0.0
     """Time to train and predict, for one fold."""
     count_seconds: float = 0.0
@@ -127,7 +128,7 @@ class Trial:
 
     @property
     def is_better(self) -> bool | None:
-        """True if it is significantly better than the default; None if they were not compared."""
+        """True if it is significantly better than the default, None if they were not compared."""
         return None if self.p_value is None else self.p_value < SIGNIFICANCE_LEVEL
 
 
@@ -155,12 +156,16 @@ def compare_trials(metric: str, trials: Sequence[Trial], n_settings: int) -> lis
 
     Each is compared with the default as one of ``n_settings`` settings.
     """
-    default = next((trial.predictions for trial in trials if trial.candidate.is_default), None)
+    default_predictions = next(
+        (trial.predictions for trial in trials if trial.candidate.is_default), None
+    )
     compared = []
     for trial in trials:
         p_value = None
-        if default is not None and not trial.candidate.is_default:
-            p_value = compute_trial_p_value(metric, trial.predictions, default, n_settings)
+        if default_predictions is not None and not trial.candidate.is_default:
+            p_value = compute_trial_p_value(
+                metric, trial.predictions, default_predictions, n_settings
+            )
         metrics = trial.predictions.compute_metrics(metric)
         compared.append(replace(trial, metrics=metrics, p_value=p_value))
     return compared
@@ -178,7 +183,7 @@ def rank_trials(metric: str, trials: Sequence[Trial]) -> list[Trial]:
     def sort_key(trial: Trial) -> tuple[float, ...]:
         size = trial.stage.documents * trial.stage.folds
         value = trial.metrics[metric]
-        loss = inf if value is None else sign * value
+        loss = inf if value is None else sign * value  # None is infinite or undefined
         macro_f1 = trial.metrics["macro_f1"] or 0.0
         return -size, loss, -macro_f1, not trial.candidate.is_default
 
@@ -186,15 +191,15 @@ def rank_trials(metric: str, trials: Sequence[Trial]) -> list[Trial]:
     return sorted(successful, key=sort_key)
 
 
-def choose_trial(ranked: Sequence[Trial]) -> Trial | None:
-    """Return the trial of the setting to keep; ``ranked`` trials are best first.
+def choose_trial(ranked: Sequence[Trial]) -> Trial:
+    """Return the trial of the setting to keep. ``ranked`` trials, at least one, are best first.
 
     It is the first one that is significantly better than the default, or else the default. If the
-    default was not tried, it is the first one. None if there are no trials.
+    default was not tried, it is the first one.
     """
     better = [trial for trial in ranked if trial.is_better]
     default = [trial for trial in ranked if trial.candidate.is_default]
-    return next(iter([*better, *default, *ranked]), None)
+    return [*better, *default, *ranked][0]
 
 
 def correct_metric(
@@ -203,15 +208,19 @@ def correct_metric(
     """Return the metric of the choice on documents that did not influence it.
 
     The choice among the settings of the last stage is repeated without each part of its documents.
-    Documents of earlier stages do not count, because they have eliminated settings.
+    Documents of earlier stages do not count, because settings were eliminated on them.
 
-    Return None if there was nothing to choose from, or too few documents.
+    Return None if there was nothing to choose from, or if there are too few documents.
     """
     rivals = [trial for trial in trials if trial.stage == chosen.stage and trial.problem is None]
+    if len(rivals) < 2:
+        return None
     documents = chosen.predictions.documents
-    earlier = [trial.predictions.documents for trial in trials if trial.stage < chosen.stage]
-    is_new = ~np.isin(documents, np.concatenate([NO_PREDICTIONS.documents, *earlier]))
-    if len(rivals) < 2 or documents.size < REPEATED_CHOICE_PARTS or not is_new.any():
+    is_new = np.ones(documents.size, np.bool_)
+    for trial in trials:
+        if trial.stage < chosen.stage:
+            is_new &= ~np.isin(documents, trial.predictions.documents)
+    if documents.size < REPEATED_CHOICE_PARTS or not is_new.any():
         return None
     parts = np.arange(documents.size) % REPEATED_CHOICE_PARTS
     predictions = []
@@ -228,12 +237,10 @@ def correct_metric(
 def _choose_without(
     is_excluded: Mask, metric: str, trials: Sequence[Trial], n_settings: int
 ) -> Trial:
-    """Return the trial that is chosen without some documents; its predictions have all of them."""
+    """Return the trial that is chosen without the predictions for some documents."""
     reduced = [replace(trial, predictions=trial.predictions.take(~is_excluded)) for trial in trials]
     choice = choose_trial(rank_trials(metric, compare_trials(metric, reduced, n_settings)))
-    return next(
-        trial for trial in trials if choice is not None and trial.candidate == choice.candidate
-    )
+    return next(trial for trial in trials if trial.candidate == choice.candidate)
 
 
 def _concatenate_renumbered(blocks: Sequence[ScoredDocuments]) -> ScoredDocuments:

@@ -1,12 +1,11 @@
-"""Search for training settings: a list of candidates, growing samples of documents, a time limit.
+"""The search of `nbtext tune` for the best training settings, within a time limit.
 
 Each stage tries settings on more documents than the previous stage, and the best settings advance
 to the next (K. Jamieson, A. Talwalkar, Non-stochastic best arm identification and hyperparameter
-optimization, 2016). The default is in every stage, because the others are compared with it. If the
-user names the settings, there is one stage, with all documents and folds.
+optimization, 2016). The default is in every stage, because other settings are compared with it. If
+the user names the settings, there is one stage, with all documents and folds.
 
-The results of a stage do not depend on time or on the number of processes; only how far the search
-gets does.
+The number of finished trials depends on time and on the number of processes, their results do not.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ MIN_HELD_OUT_DOCUMENTS = 400
 """Minimum number of held-out documents in a stage."""
 
 STAGE_GROWTH = 3
-"""Ratio of the documents of a stage to those of the previous one; settings shrink by as much."""
+"""Ratio of the documents of two stages in succession. The number of settings shrinks by it."""
 
 TIME_BUDGET_FRACTION = 0.95
 """Fraction of the time limit that is planned."""
@@ -67,37 +66,34 @@ TRAINING_TIME_MARGIN = 1.3
 STAGE_TIME_FRACTION = 0.5
 """Fraction of the remaining time for a stage that is not the last."""
 
-MAX_MATRIX_ENTRIES = 1 << 24
-"""Entries of a document-term matrix, 84 bytes each during counting."""
+MAX_MATRIX_ENTRIES = 2**24
+"""Entries of a document-term matrix. Each takes 84 bytes during counting."""
 
 
 def plan_stages(n_documents: int, n_folds: int, n_settings: int, *, growing: bool) -> list[Stage]:
     """Return the stages: one fold of growing samples, and at the end all folds of the corpus.
 
-    There is only one stage if ``growing`` is false, for small corpora, and for one setting.
+    There is only one stage if ``growing`` is false, for small corpora, and for one setting. The
+    last sample, of which one fold is held out, is the whole corpus.
     """
     stages = []
     max_settings = n_settings
     sample_size = MIN_HELD_OUT_DOCUMENTS * n_folds
-    while (
-        growing
-        and n_settings > 1
-        and sample_size < STAGE_GROWTH * n_documents
-        and n_documents > MIN_HELD_OUT_DOCUMENTS * n_folds
-    ):
-        stages.append(Stage(min(sample_size, n_documents), 1, max_settings))
-        sample_size *= STAGE_GROWTH
-        max_settings = max(ceil(max_settings / STAGE_GROWTH), 2)
+    if growing and n_settings > 1 and n_documents > sample_size:
+        while sample_size < STAGE_GROWTH * n_documents:
+            stages.append(Stage(min(sample_size, n_documents), 1, max_settings))
+            sample_size *= STAGE_GROWTH
+            max_settings = max(ceil(max_settings / STAGE_GROWTH), 2)
     return [*stages, Stage(n_documents, n_folds, max_settings)]
 
 
 class TimeIsUpError(BaseException):
-    """The time for some work is over. Like `KeyboardInterrupt`, the work does not handle it."""
+    """The time for some work is over. It is no `Exception`, so that the work does not handle it."""
 
 
 @contextmanager
 def raise_after(seconds: float) -> Iterator[None]:
-    """Raise `TimeIsUpError` in the block after so many seconds."""
+    """Raise `TimeIsUpError` in the block after some seconds, or never if they are infinite."""
     is_over = False
 
     def raise_error(*_: object) -> None:
@@ -121,9 +117,10 @@ class Clock:
     seconds: float = inf
     """The time limit."""
     start: float = 0.0
-    """The time of ``now`` at which the limit starts."""
+    """The result of ``now`` at which the limit starts."""
     now: Callable[[], float] = time.monotonic
     alarm: Callable[[float], AbstractContextManager[None]] = raise_after
+    """Interrupts a block after some seconds."""
 
     @property
     def seconds_left(self) -> float:
@@ -131,7 +128,7 @@ class Clock:
         return TIME_BUDGET_FRACTION * self.seconds - (self.now() - self.start)
 
     def compute_elapsed_fraction(self) -> float | None:
-        """Return the fraction of the time limit that has passed; None without a limit."""
+        """Return the fraction of the time limit that has passed, or None without a limit."""
         if self.seconds == inf:
             return None
         return (self.now() - self.start) / self.seconds
@@ -141,7 +138,7 @@ class _CountedStage(NamedTuple):
     """The documents of a stage, counted for candidates with the same counting."""
 
     trial: Trial
-    """A trial with the common values of all trials: stage, time and memory."""
+    """A trial that has not run, with the common values: stage, time to count, and entries."""
     rows: Ints
     """Indices of the documents in the corpus, shape (n_docs,)."""
     folds: Folds
@@ -219,9 +216,11 @@ class Search:
                 if self.trials and len(feasible) < 2:
                     return
                 reserved_seconds = 0.0
-                if stage.folds != self.n_folds:
+                is_last = stage.folds == self.n_folds
+                if not is_last:
                     reserved_seconds = (1 - STAGE_TIME_FRACTION) * self.clock.seconds_left
-                for trial in self._limit_time(self._try(stage, feasible), reserved_seconds):
+                trials = self._try_candidates(stage, feasible)
+                for trial in self._limit_time(trials, reserved_seconds):
                     self.trials.append(trial)
                     self.chosen = self._choose()
                     report(
@@ -269,8 +268,8 @@ class Search:
     def _limit_time(self, trials: Iterator[Trial], reserved_seconds: float) -> Iterator[Trial]:
         """Yield trials as they finish, while there is time.
 
-        ``reserved_seconds``, or the time to train the chosen model if it is longer, must be left.
-        The first trial is not limited.
+        The time that must remain is ``reserved_seconds``, or the time to train the chosen model if
+        that is longer. The first trial is not limited.
         """
         seconds = inf
         while seconds > 0:
@@ -284,7 +283,7 @@ class Search:
                 training_seconds = self._estimate_training_seconds(self.chosen)
                 seconds = self.clock.seconds_left - max(reserved_seconds, training_seconds)
 
-    def _try(self, stage: Stage, candidates: Sequence[Candidate]) -> Iterator[Trial]:
+    def _try_candidates(self, stage: Stage, candidates: Sequence[Candidate]) -> Iterator[Trial]:
         """Yield the trials of candidates, grouped by their counting."""
         groups: dict[str, list[Candidate]] = {}
         for candidate in candidates:
@@ -293,16 +292,18 @@ class Search:
             counted = self._count_stage(stage, group[0])
             for candidate, worker_trial in run_in_order(run_trial, counted, group, self.jobs):
                 trial = worker_trial or run_trial(counted, candidate)
-                if trial.problem:
+                if trial.problem is not None:
                     yield trial
                     continue
                 default_trials = [
-                    other
-                    for other in self.trials
-                    if other.candidate.is_default and other.stage == stage
+                    finished
+                    for finished in self.trials
+                    if finished.candidate.is_default and finished.stage == stage
                 ]
-                trials = [*default_trials, trial]
-                yield compare_trials(self.metric, trials, self.n_alternatives)[-1]
+                *_, compared_trial = compare_trials(
+                    self.metric, [*default_trials, trial], self.n_alternatives
+                )
+                yield compared_trial
 
     def _count_stage(self, stage: Stage, candidate: Candidate) -> _CountedStage:
         """Count the sample of a stage with the settings of a candidate."""
@@ -316,11 +317,11 @@ class Search:
             entries=counts.documents.matrix.terms.size,
         )
         return _CountedStage(
-            trial,
-            rows,
-            Folds(self.folds[rows], stage.folds),
-            Subsets(counts.table, counts.documents),
-            self.clock.now,
+            trial=trial,
+            rows=rows,
+            folds=Folds(self.folds[rows], stage.folds),
+            subsets=Subsets(counts.table, counts.documents),
+            now=self.clock.now,
         )
 
     def _count(self, candidate: Candidate, rows: Ints) -> CorpusCounts:
@@ -337,20 +338,23 @@ class Search:
     def _fits_memory(self, candidate: Candidate, stage: Stage) -> bool:
         """Return True if the documents of a stage can be counted in memory.
 
-        The last trial of the candidate predicts the size. Candidates without trial fit.
+        The size is estimated from the last trial of the candidate. Candidates without trial fit.
         """
         trials = [trial for trial in self.trials if trial.candidate.name == candidate.name]
         if not trials or self._is_counted(candidate):
             return True
-        entries = trials[-1].entries * stage.documents / trials[-1].stage.documents
-        return entries <= MAX_MATRIX_ENTRIES
+        last_trial = trials[-1]
+        n_entries = last_trial.entries * stage.documents / last_trial.stage.documents
+        return n_entries <= MAX_MATRIX_ENTRIES
 
     def _choose(self) -> Trial | None:
-        """Return the trial of the setting to keep.
+        """Return the trial of the setting to keep, or None if all trials failed.
 
         The default and settings whose model can be trained in time are preferred.
         """
         ranked = rank_trials(self.metric, self.trials)
+        if not ranked:
+            return None
         seconds_left = self.clock.seconds_left
         feasible = [
             trial
