@@ -1,8 +1,8 @@
-"""Files of labelling answers, each written to disk before the next document is shown.
+"""Files of the answers of `nbtext label`, each written to disk before the next document is shown.
 
 A file is locked and only appended to; undoing an answer cuts off the last line. A crash can leave a
-half-written last line without a line end. It is cut off when the file is opened again, so no
-complete answer is ever lost. Nothing is cut off from a file of another kind, or from a file that
+half-written last line without a line end. This line is cut off when the file is opened again, so
+complete answers are never lost. Nothing is cut off from a file of another kind, or from a file that
 another program has written to or replaced.
 
 The file of a review is a patch of a labelled corpus: `LabelPatch` replaces labels while the corpus
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import Label
 
 _ENCODING = "utf-8", "surrogateescape"
+"""Encoding and error handler: names of files may have any bytes."""
 
 _LINE_START = b'{"id": "'
 """First bytes of each line of a `LabelAnswer`."""
@@ -86,8 +87,10 @@ class LabelAnswer(NamedTuple):
     def from_line(cls, line: str) -> LabelAnswer:
         """Parse a line of JSON. Raise `ValueError` if it is not an answer."""
         record = parse_json(line)
-        keys = ("id", "text")
-        if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in keys):
+        is_answer = isinstance(record, dict) and all(
+            isinstance(record.get(key), str) for key in ("id", "text")
+        )
+        if not is_answer:
             raise ValueError
         label = record.get("label")
         if isinstance(label, list) and all(isinstance(name, str) for name in label):
@@ -97,9 +100,13 @@ class LabelAnswer(NamedTuple):
         fields = record.get(FIELDS_KEY)
         if fields is not None:
             parse_field_pairs(fields)
-        # "who" and "time" are not checked: nbtext only copies them.
         return cls(
-            record["id"], label, record["text"], record.get("who"), record.get("time"), fields
+            id=record["id"],
+            label=label,
+            text=record["text"],
+            who=record.get("who"),  # not checked, like the time: nbtext only copies both
+            time=record.get("time"),
+            nbtext_fields=fields,
         )
 
 
@@ -187,6 +194,7 @@ class AnswerFile:
         except BaseException as problem:
             # A signal may arrive after the whole line was written: then the line is kept.
             if unwritten or isinstance(problem, OSError):
+                # If this fails too, the line is cut off when the file is opened again.
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._descriptor, start)
             if isinstance(problem, OSError):
@@ -243,8 +251,9 @@ class AnswerFile:
         lines = content.splitlines(keepends=True)[: len(answers)]
         self._line_ends = [0, *accumulate(map(len, lines))]
         """Offset of the end of each line, after a first 0."""
-        if self._line_ends[-1] < len(content):
-            os.ftruncate(self._descriptor, self._line_ends[-1])
+        end = self._line_ends[-1]
+        if end < len(content):
+            os.ftruncate(self._descriptor, end)
             self.was_repaired = True
         elif content and not content.endswith(b"\n"):
             self._line_ends[-1] += os.write(self._descriptor, b"\n")
@@ -256,14 +265,16 @@ def read_session_answers(
 ) -> list[LabellingAnswer]:
     """Parse the content of a session's file, of which the last line may be incomplete.
 
-    A last line without a line end is used if it is a JSON object, and is ignored if a session may
-    have been interrupted while writing it. Raise `PathError` for any other content.
+    A last line without a line end is used if it is a JSON object. It is ignored if a session may
+    have been interrupted while writing it: after other answers, or if it starts like an answer.
+    Raise `PathError` for any other content.
     """
     last_line = content[content.rfind(b"\n") + 1 :]
     if _is_json_object(last_line):
         return read_answers(path, content + b"\n", parse_line)
     answers = read_answers(path, content, parse_line)
-    if last_line and not answers and not _LINE_START.startswith(last_line[: len(_LINE_START)]):
+    may_be_answer = bool(answers) or _LINE_START.startswith(last_line[: len(_LINE_START)])
+    if not may_be_answer:
         raise PathError(
             "is no file of answers of nbtext label", where=path, hint="give another file with --to"
         )
@@ -292,8 +303,9 @@ def read_answers(
     Raise `PathError` if a line is not an answer, or if a document has two answers.
     """
     answers: list[LabellingAnswer] = []
-    line_numbers: dict[str, int] = {}
-    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
+    line_numbers: dict[str, int] = {}  # by document id
+    complete_lines = content[: content.rfind(b"\n") + 1].splitlines()
+    for number, line in enumerate(complete_lines, 1):
         try:
             answer = parse_line(line.decode(*_ENCODING))
         except ValueError:

@@ -1,4 +1,4 @@
-"""The pool: documents that are read and counted once, with an index of their counts by term.
+"""The documents of `nbtext label`, read and counted once, with an index of their counts by term.
 
 With the index, a label updates only the documents that share a term with the labelled document.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from nbtext.counts.counting import Analysis, count_labelled_documents
 from nbtext.counts.matrix import DocumentTermMatrix, argsort_stable
 from nbtext.errors import UsageError
-from nbtext.ragged import compute_offsets
+from nbtext.ragged import compute_flat_indices, compute_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,23 +26,24 @@ if TYPE_CHECKING:
     from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Floats, Ids, Ints, Keys
 
-LOG_COUNT_SCALE = 1 << 10
+LOG_COUNT_SCALE = 2**10
 """Log counts are stored as integers in units of 1 / `LOG_COUNT_SCALE`, so that sums are exact."""
 
-BLOCK_ENTRIES = 1 << 17
+BLOCK_ENTRIES = 2**17
 """Entries of the matrix that `DocumentPool.propagate` updates at once.
 
 Arrays of this size fit into the cache, which halves the time.
 """
 
 _PLACEHOLDER_CLASS = "pool"
-"""Class of unlabelled documents while they are counted."""
+"""Label of unlabelled documents while they are counted, because counting needs a label."""
 
 
 class DocumentNeighbours(NamedTuple):
-    """The terms of one document, and the entries of all documents that contain these terms.
+    """The terms of one document, and the matrix entries of all documents that contain these terms.
 
-    Entries are in the order of `DocumentPool.entries_by_term`.
+    Entries are numbered in the order of `DocumentPool.entries_by_term`, in which each term has a
+    range of entries.
     """
 
     terms: Ids
@@ -57,7 +58,7 @@ class DocumentNeighbours(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DocumentPool:
-    """Documents with their counts."""
+    """Documents with their counts. The matrix has an *entry* for each term of each document."""
 
     documents: list[Document]
     analysis: Analysis
@@ -82,7 +83,7 @@ class DocumentPool:
 
     @cached_property
     def log_counts(self) -> Ids:
-        """log(1 + n_jd) in units of 1 / `LOG_COUNT_SCALE`, by document, shape (n_entries,)."""
+        """log(1 + n_jd) of each entry in units of 1 / `LOG_COUNT_SCALE`, shape (n_entries,)."""
         log_counts = np.log1p(self.matrix.counts, dtype=np.float64)
         return np.rint(log_counts * LOG_COUNT_SCALE).astype(np.int32)
 
@@ -90,6 +91,15 @@ class DocumentPool:
     def lengths(self) -> Floats:
         """X_d, the sum of the log counts of each document, shape (n_docs,)."""
         return self.sum_by_document(self.log_counts.astype(np.int64)) / LOG_COUNT_SCALE
+
+    def find_entries(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return the matrix entries of documents, and the position in ``rows`` of their documents.
+
+        Both have the shape (number of entries of these documents,).
+        """
+        sizes = self.matrix.row_sizes[rows]
+        entries = compute_flat_indices(self.matrix.offsets[rows], sizes)
+        return entries, np.repeat(np.arange(rows.size), sizes)
 
     def sum_by_document(self, entry_values: Ints) -> Ints:
         """Return the sum of the values of each document's entries, shape (n_docs,)."""
@@ -103,7 +113,7 @@ class DocumentPool:
 
     @cached_property
     def term_offsets(self) -> Ints:
-        """Bounds of each term in `entries_by_term`, shape (n_terms + 1,)."""
+        """Start of each term in `entries_by_term`, and the end, shape (n_terms + 1,)."""
         return compute_offsets(np.bincount(self.matrix.terms, minlength=self.n_terms))
 
     @cached_property
@@ -113,7 +123,8 @@ class DocumentPool:
 
     def find_neighbours(self, row: int) -> DocumentNeighbours:
         """Return the terms of a document, and the entries of documents that contain them."""
-        entries = slice(int(self.matrix.offsets[row]), int(self.matrix.offsets[row + 1]))
+        start, end = self.matrix.offsets[row : row + 2].tolist()
+        entries = slice(start, end)
         terms = self.matrix.terms[entries]
         starts = self.term_offsets[terms]
         sizes = self.term_offsets[terms + 1] - starts
@@ -128,18 +139,14 @@ class DocumentPool:
         (n_terms of the document,). ``entry_values`` has shape (n_entries,), in the order of
         `entries_by_term`. ``sums``, of shape (n_docs,), is changed in place.
         """
-        blocks = compute_offsets(neighbours.sizes)[:-1] // BLOCK_ENTRIES
+        sizes = neighbours.sizes
+        blocks = compute_offsets(sizes)[:-1] // BLOCK_ENTRIES  # of each term
         block_bounds = [*np.flatnonzero(np.diff(blocks, prepend=-1)).tolist(), blocks.size]
-        slices = [
-            slice(start, start + size)
-            for start, size in zip(
-                neighbours.starts.tolist(), neighbours.sizes.tolist(), strict=True
-            )
-        ]
+        slices = list(map(slice, neighbours.starts.tolist(), (neighbours.starts + sizes).tolist()))
         for start, end in pairwise(block_bounds):
             documents = np.concatenate([self.documents_by_term[s] for s in slices[start:end]])
             values = np.concatenate([entry_values[s] for s in slices[start:end]])
-            changes = np.repeat(term_changes[start:end], neighbours.sizes[start:end])
+            changes = np.repeat(term_changes[start:end], sizes[start:end])
             np.add.at(sums, documents.astype(np.int64), changes * values)
 
     def get_text(self, row: int) -> str:
@@ -148,10 +155,7 @@ class DocumentPool:
 
 
 class CountedPool(NamedTuple):
-    """A pool with the counts that it was made from.
-
-    If its documents are labelled, these are the counts of their classes.
-    """
+    """A pool with the counts that it was made from, by class if its documents are labelled."""
 
     pool: DocumentPool
     table: CountTable

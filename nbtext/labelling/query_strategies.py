@@ -1,4 +1,4 @@
-"""Query strategies: scores that choose the next document to label.
+"""Query strategies: scores that choose the next document of `nbtext label`.
 
 - ``uncertain``: 1 − the margin between the two most probable classes. For multi-label documents,
   Σ_k p_k(1 − p_k) over the labels.
@@ -25,27 +25,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.ragged import compute_flat_indices
-
 if TYPE_CHECKING:
     from nbtext.labelling.pool import DocumentNeighbours, DocumentPool
     from nbtext.labelling.running_model import RunningModel
     from nbtext.type_names import Floats, Ids, Ints
 
 MAX_EVIDENCE_TOKENS = 10.0
-"""Length to which the evidence of longer documents is reduced.
+"""Scores of longer documents are reduced, as if the documents had this length.
 
 The probabilities of long documents are too extreme: without a limit, no long document would ever be
 uncertain.
 """
 
-SCORE_BLOCK_DOCUMENTS = 1 << 13
+SCORE_BLOCK_DOCUMENTS = 2**13
 """Documents that are scored at once. Their scores fit into the cache."""
 
-VECTOR_SCALE = 1 << 15
+VECTOR_SCALE = 2**15
 """Elements of v_d are stored as integers in units of 1 / `VECTOR_SCALE`."""
 
-MEAN_SCALE = 1 << 30
+MEAN_SCALE = 2**30
 """t_j / (1 + l_j) is stored as an integer in units of 1 / `MEAN_SCALE`, so that sums are exact."""
 
 
@@ -62,9 +60,14 @@ class Representativeness:
         norms = np.where(norms > 0, norms, 1)
         vectors = np.rint(weights / norms[documents] * VECTOR_SCALE).astype(np.int32)
         self._vectors = vectors
+        """v_jd of each matrix entry, shape (n_entries,)."""
         self._vectors_by_term = vectors[pool.entries_by_term]
-        self._mean = np.bincount(matrix.terms, vectors, pool.n_terms) / (VECTOR_SCALE * len(pool))
+        self._mean_vector = np.bincount(matrix.terms, vectors, pool.n_terms) / (
+            VECTOR_SCALE * len(pool)
+        )
+        """t, shape (n_terms,)."""
         self._labelled_counts = np.zeros(pool.n_terms, np.int64)
+        """l, shape (n_terms,)."""
         self.document_scores = np.zeros(len(pool), np.int64)
         """c(d) in units of 1 / (`VECTOR_SCALE` · `MEAN_SCALE`), shape (n_docs,)."""
         self.add_rows(np.empty(0, np.int64))
@@ -72,7 +75,7 @@ class Representativeness:
     def add_rows(self, rows: Ints) -> None:
         """Count documents as labelled, all at once. The result is the same as with `add`."""
         matrix = self._pool.matrix
-        entries = compute_flat_indices(matrix.offsets[rows], matrix.row_sizes[rows])
+        entries, _ = self._pool.find_entries(rows)
         self._labelled_counts += np.bincount(matrix.terms[entries], minlength=self._pool.n_terms)
         term_weights = self._compute_term_weights(slice(None))
         self.document_scores = self._pool.sum_by_document(
@@ -88,7 +91,7 @@ class Representativeness:
 
     def _compute_term_weights(self, terms: Ids | slice) -> Ints:
         """Return t_j / (1 + l_j) of terms in units of 1 / `MEAN_SCALE`, shape (n,)."""
-        weights = self._mean[terms] / (1 + self._labelled_counts[terms])
+        weights = self._mean_vector[terms] / (1 + self._labelled_counts[terms])
         return np.rint(weights * MEAN_SCALE).astype(np.int64)
 
 
@@ -117,8 +120,9 @@ def compute_acquisition_scores(
 
     ``strategy`` is ``uncertain``, ``typical`` or ``mixed``.
     """
-    if strategy == "uncertain":
-        return measure_pool_uncertainty(pool, model)
     if strategy == "typical":
-        return np.ones(len(pool)) * representativeness.document_scores
-    return measure_pool_uncertainty(pool, model) * representativeness.document_scores
+        return representativeness.document_scores.astype(np.float64)
+    uncertainty = measure_pool_uncertainty(pool, model)
+    if strategy == "uncertain":
+        return uncertainty
+    return uncertainty * representativeness.document_scores

@@ -1,6 +1,7 @@
-"""Review of a labelled corpus: ask about its suspects, the most suspicious first.
+"""The session of `nbtext label --review`, which asks about the suspects of a labelled corpus.
 
-The decisions are stored in a patch file. The corpus is not changed.
+Suspects are documents that may have a wrong label (`nbtext.evaluation.label_errors`), the most
+suspicious first. The decisions are stored in a patch file. The corpus is not changed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from nbtext.evaluation.label_errors import find_suspects
 from nbtext.labelling.answer_file import AnswerFile, ReviewAnswer
 from nbtext.labelling.query_strategies import cap_length
-from nbtext.labelling.session import AccuracyEstimate, QueryPlan, Session
+from nbtext.labelling.session import AccuracyEstimate, QueryPlan, Session, Skip
 from nbtext.prediction.labels import (
     ALL_DOCUMENTS_LABEL,
     format_label_cell,
@@ -29,18 +30,21 @@ if TYPE_CHECKING:
 MAX_SHOWN_ODDS = 1e6
 """Higher odds are shown as this number."""
 
+MAX_EXPONENT = 50.0
+"""Limit of log odds, so that `exp` does not overflow. It exceeds log `MAX_SHOWN_ODDS`."""
+
 NO_LABEL_TEXT = "without a label"
 """Shown in place of an empty label set."""
 
 
 class ReviewSession(Session):
-    """A session that asks about the suspects of a labelled corpus.
+    """A session about the suspects of a labelled corpus, whose documents have their labels.
 
-    The corpus and the labels of the session stay as they are.
+    A decision does not change the labels of the session, so the model does not change either.
     """
 
     def __init__(self, counted: CountedPool, training_settings: Settings, file: AnswerFile) -> None:
-        """Find the suspects about which the file has no decision yet."""
+        """Find the suspects. Suspects with a decision in the file do not wait for another one."""
         super().__init__(counted.pool, QueryPlan(separator=counted.table.posterior_type.separator))
         for name in counted.table.classes:
             if name != ALL_DOCUMENTS_LABEL:
@@ -52,7 +56,7 @@ class ReviewSession(Session):
         suspects = find_suspects(counted.table, counted.documents, training_settings)
         decided_ids = {answer.id for answer in file.answers}
         ids = [document.id for document in self.pool.documents]
-        # The ids stand in for the texts of the documents, which the screen shows itself.
+        # The screen shows the texts of suspects, so ids stand in for them here.
         named_suspects = suspects.iterate_named(ids, ids, self.classes)
         self._suspects = {
             row: suspect
@@ -81,7 +85,7 @@ class ReviewSession(Session):
         if row not in self._suspects:
             return ""
         suspect = self._suspects[row]
-        odds = min(exp(min(suspect.log_odds, 50.0)), MAX_SHOWN_ODDS)
+        odds = min(exp(min(suspect.log_odds, MAX_EXPONENT)), MAX_SHOWN_ODDS)
         label = suspect.label or NO_LABEL_TEXT
         suggested = suspect.suggested or NO_LABEL_TEXT
         return f"is {label}, looks like {suggested}, {odds:,.0f} to 1"
@@ -114,21 +118,20 @@ class ReviewSession(Session):
     def undo(self) -> int | None:
         """Undo the last skip or decision. Return its document, or None if nothing can be undone."""
         answers = self._reviews.answers
-        if self._skipped and self._skipped[-1][1] == len(answers):
-            row, _ = self._skipped.pop()
-        # The file may end with an answer about a document of another pool: that one stays.
-        elif answers and answers[-1].id in self.pool.rows_by_id:
+        row = self._pop_last_skip(len(answers))
+        if row is None:
+            # The file may end with an answer about a document of another pool, which stays.
+            if not answers or answers[-1].id not in self.pool.rows_by_id:
+                return None
             row = self.pool.rows_by_id[answers[-1].id]
             self._reviews.remove_last()
-        else:
-            return None
         self._waiting_rows.insert(0, row)
         return row
 
     def skip(self, row: int) -> None:
         """Leave a document undecided. It is not shown again in this session."""
         self._waiting_rows.remove(row)
-        self._skipped.append((row, len(self._reviews.answers)))
+        self._skips.append(Skip(row, len(self._reviews.answers)))
 
     def list_waiting(self) -> list[int]:
         """Return the suspects that wait for a decision, the most suspicious first."""

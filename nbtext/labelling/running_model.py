@@ -1,14 +1,15 @@
-"""Naive Bayes that follows each label: adding or removing a document updates counts and scores.
+"""The model of `nbtext label`: naive Bayes whose counts and scores are updated after each label.
 
 Multinomial naive Bayes on log counts x = log(1 + n), with pseudo-count α, K classes, D_k of D
 labelled documents in class k, and the class prior π_k = (D_k + 1) / (D + K):
 
     s_k(d) = log π_k + Σ_j x_jd log((m_jk + α) / α) − X_d log((N_k + αV) / αV)
 
-m_jk is the sum of the log counts of term j in class k, N_k its sum over terms, and X_d the sum of
-the log counts of document d. Only terms that a class has seen add to the first sum, so a label
-changes it only for documents that share a term with the labelled one. These sums are integers in
-units of 1 / (`LOG_RATIO_SCALE` · `LOG_COUNT_SCALE`), so they do not depend on the order of labels.
+m_jk is the sum of the log counts of term j in class k, N_k its sum over terms, X_d the sum of the
+log counts of document d, and V the number of terms. Only terms that occur in the documents of a
+class add to the first sum, so a label changes the sums only of documents that share a term with the
+labelled document. The sums are integers in units of 1 / (`LOG_RATIO_SCALE` · `LOG_COUNT_SCALE`), so
+they do not depend on the order of labels.
 
 For multi-label documents, each label is a binary problem: documents with the label against the
 rest, as in `nbtext.classifiers.multi_label`.
@@ -38,7 +39,6 @@ from nbtext.prediction.posterior import (
     normalize_log_joint,
 )
 from nbtext.prediction.rule import maximize_expected_f1
-from nbtext.ragged import compute_flat_indices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nbtext.prediction.labels import LabelSets
     from nbtext.type_names import Floats, Ints, Mask, TrueLabels
 
-LOG_RATIO_SCALE = 1 << 24
+LOG_RATIO_SCALE = 2**24
 """Log ratios are stored as integers in units of 1 / `LOG_RATIO_SCALE` nats.
 
 Together with `LOG_COUNT_SCALE`, the sum over a document of a million terms fits into 64 bits.
@@ -68,7 +68,10 @@ class ClassSeed(NamedTuple):
 
 
 class RunningModel:
-    """Scores of all documents of a pool, given the labels so far. Classes are numbered from 0."""
+    """Scores of all documents of a pool, given the labels so far. Classes are numbered from 0.
+
+    Each table has a row for each class.
+    """
 
     answer_noun = "label"
     """What messages call one answer."""
@@ -82,9 +85,13 @@ class RunningModel:
         self._log_counts_by_term = pool.log_counts[pool.entries_by_term]
         self._total_pseudo_count = LABELLING_PSEUDO_COUNT * pool.n_terms
         self._documents = np.zeros(0, np.int64)
+        """D_k"""
         self._tokens = np.zeros(0, np.int64)
+        """N_k in units of 1 / `LOG_COUNT_SCALE`."""
         self._counts = np.zeros((0, pool.n_terms), np.int64)
+        """m_jk in units of 1 / `LOG_COUNT_SCALE`, shape (n_rows, n_terms)."""
         self._sums = np.zeros((0, len(pool)), np.int64)
+        """The first sum of s_k(d), shape (n_rows, n_docs)."""
         self._is_seeded = np.zeros(0, np.bool_)
         for index, seed in enumerate(seeds):
             self.add_class()
@@ -95,13 +102,13 @@ class RunningModel:
             self.add_rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes, K. In multi-label tables, the number of rows."""
+    def _n_rows(self) -> int:
+        """Number of rows of the tables. For single-label documents, the number of classes K."""
         return len(self._documents)
 
     def add_class(self) -> None:
         """Add a class without documents."""
-        self._resize(self.n_classes + 1)
+        self._resize(self._n_rows + 1)
 
     def is_empty(self, index: int) -> bool:
         """Return True if a class has neither documents nor seeds."""
@@ -109,12 +116,12 @@ class RunningModel:
 
     def drop_last_class(self) -> None:
         """Remove the last class, which must not have documents."""
-        self._resize(self.n_classes - 1)
+        self._resize(self._n_rows - 1)
 
-    def _resize(self, n_classes: int) -> None:
-        """Resize all tables in place to one row per class. Copying large tables would be slow."""
+    def _resize(self, n_rows: int) -> None:
+        """Resize all tables in place. Copying large tables would be slow."""
         for table in (self._documents, self._tokens, self._counts, self._sums, self._is_seeded):
-            table.resize((n_classes, *table.shape[1:]), refcheck=False)
+            table.resize((n_rows, *table.shape[1:]), refcheck=False)
 
     def add(self, document: DocumentNeighbours, truth: TrueLabels, sign: int = 1) -> None:
         """Add a document to its class. With ``sign`` −1, remove it again."""
@@ -134,13 +141,11 @@ class RunningModel:
         The result is the same as with `add`.
         """
         pool = self._pool
-        sizes = pool.matrix.row_sizes[rows]
-        entries = compute_flat_indices(pool.matrix.offsets[rows], sizes)
-        entry_classes = np.repeat(truth, sizes)
+        entries, positions = pool.find_entries(rows)
         terms = pool.matrix.terms[entries]
-        np.add.at(self._counts, (entry_classes, terms), pool.log_counts[entries])
-        self._documents += np.bincount(truth, minlength=self.n_classes)
-        for index in range(self.n_classes):
+        np.add.at(self._counts, (truth[positions], terms), pool.log_counts[entries])
+        self._documents += np.bincount(truth, minlength=self._n_rows)
+        for index in range(self._n_rows):
             self._tokens[index] = self._counts[index].sum()
             log_ratios = _compute_log_ratios(self._counts[index])
             self._sums[index] = pool.sum_by_document(
@@ -155,7 +160,7 @@ class RunningModel:
         scores = self._sums[:, rows] / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
         log_tokens = self._compute_log_tokens(self._tokens)
         scores -= self._pool.lengths[rows] * log_tokens[:, np.newaxis]
-        prior = (self._documents + 1) / (self._documents.sum() + self.n_classes)
+        prior = (self._documents + 1) / (self._documents.sum() + self._n_rows)
         is_possible = (self._documents > 0) | self._is_seeded
         scores += np.where(is_possible, np.log(prior), -np.inf)[:, np.newaxis]
         return scores
@@ -164,25 +169,24 @@ class RunningModel:
         """Return s_k of labelled documents, each by the model without its own label.
 
         ``truth`` has the classes to which the documents were added. The result has shape
-        (n_classes, n_docs). The score of a class is −inf if the document is its only one: without
-        its label, the class would not be known.
+        (n_classes, n_docs). The score of a class is −inf if it has only this document: without its
+        label, the class would not be known.
         """
+        # A subclass returns other scores than these.
         scores = RunningModel.compute_scores(self, rows)
         pool = self._pool
-        sizes = pool.matrix.row_sizes[rows]
-        entries = compute_flat_indices(pool.matrix.offsets[rows], sizes)
+        entries, positions = pool.find_entries(rows)
         terms = pool.matrix.terms[entries]
         log_counts = pool.log_counts[entries].astype(np.int64)
-        entry_rows = np.repeat(np.arange(rows.size), sizes)
-        log_ratios = _compute_log_ratios(self._counts[truth[entry_rows], terms] - log_counts)
+        log_ratios = _compute_log_ratios(self._counts[truth[positions], terms] - log_counts)
         sums = np.zeros(rows.size, np.int64)
-        np.add.at(sums, entry_rows, log_ratios * log_counts)
+        np.add.at(sums, positions, log_ratios * log_counts)
         lengths = pool.lengths[rows]
         tokens = self._tokens[truth] - np.rint(lengths * LOG_COUNT_SCALE).astype(np.int64)
         n_remaining = self._documents[truth] - 1
         log_prior = np.where(
             (n_remaining > 0) | self._is_seeded[truth],
-            np.log((n_remaining + 1) / (self._documents.sum() + self.n_classes)),
+            np.log((n_remaining + 1) / (self._documents.sum() + self._n_rows)),
             -np.inf,
         )
         scores[truth, np.arange(rows.size)] = (
@@ -206,14 +210,15 @@ class RunningModel:
 
     @staticmethod
     def contrast_terms(scores_a: Floats, scores_b: Floats) -> Floats:
-        """Return the nats that terms add to the log odds of class a over class b, shape (n_terms,).
+        """Return the contributions of terms to the log odds of class a over class b, in nats.
 
-        ``scores_a`` and ``scores_b`` are what the terms add to the scores of the two classes.
+        ``scores_a`` and ``scores_b`` are the contributions to the scores of the two classes. All
+        have the shape (n_terms,).
         """
         return scores_a - scores_b
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
-        """Return the nats that each term of a document adds to s_k, shape (n_classes, n_terms)."""
+        """Return the contributions of a document's terms to s_k, shape (n_classes, n_terms)."""
         log_ratios = _compute_log_ratios(self._counts[:, document.terms]) / LOG_RATIO_SCALE
         log_tokens = self._compute_log_tokens(self._tokens)[:, np.newaxis]
         return document.log_counts / LOG_COUNT_SCALE * (log_ratios - log_tokens)
@@ -273,9 +278,9 @@ def _compute_log_ratios(log_counts: Ints) -> Ints:
 class RunningMultiLabelModel(RunningModel):
     """Log odds of each label against the rest.
 
-    The tables have a row for all documents, and for each label one row for the documents with it
-    and one for those without it. So a new label starts with all documents in the second row, and
-    all sums stay exact. True labels are a mask of shape (n_docs, n_labels).
+    The tables have a row for all documents, and for each label one row for the documents with the
+    label and one for the rest. A new label starts with all documents in the row of the rest, so all
+    sums stay exact. True labels are a mask of shape (n_docs, n_labels).
     """
 
     answer_noun = "document"
@@ -286,10 +291,10 @@ class RunningMultiLabelModel(RunningModel):
 
     def add_class(self) -> None:
         """Add a label that no document has."""
-        self._resize(self.n_classes + 2)
+        self._resize(self._n_rows + 2)
         for table in (self._documents, self._tokens, self._counts, self._sums):
             table[-1] = table[0]
-        self._is_seeded[:] = True  # Both sides are always possible.
+        self._is_seeded[:] = True  # a label and its rest are always possible
 
     def is_empty(self, index: int) -> bool:
         """Return True if no document has the label."""
@@ -297,11 +302,12 @@ class RunningMultiLabelModel(RunningModel):
 
     def drop_last_class(self) -> None:
         """Remove the last label."""
-        self._resize(self.n_classes - 2)
+        self._resize(self._n_rows - 2)
 
     def add(self, document: DocumentNeighbours, truth: TrueLabels, sign: int = 1) -> None:
         """Add a document to all its rows. With ``sign`` −1, remove it again."""
-        super().add(document, self._find_table_rows(truth)[:, 0], sign)
+        [table_rows] = self._find_table_rows(truth).T
+        super().add(document, table_rows, sign)
 
     def add_rows(self, rows: Ints, truth: TrueLabels) -> None:
         """Add documents all at once. The result is the same as with `add`."""
@@ -318,7 +324,8 @@ class RunningMultiLabelModel(RunningModel):
         The result has shape (n_labels, n_docs).
         """
         log_odds = []
-        for label, table_rows in enumerate(self._find_table_rows(truth)[1:]):
+        _, *label_rows = self._find_table_rows(truth)
+        for label, table_rows in enumerate(label_rows):
             scores = super().score_leave_one_out(rows, table_rows)
             log_odds.append(_subtract_rest(scores)[label])
         return np.array(log_odds)
@@ -334,12 +341,12 @@ class RunningMultiLabelModel(RunningModel):
 
     @staticmethod
     def contrast_terms(scores_a: Floats, scores_b: Floats) -> Floats:
-        """Return the nats that terms add to the log odds of label a against the rest."""
+        """Return the contributions of terms to the log odds of label a against the rest."""
         del scores_b
         return scores_a
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
-        """Return the nats that each term adds to the log odds, shape (n_labels, n_terms)."""
+        """Return the contributions of terms to the log odds, shape (n_labels, n_terms)."""
         return _subtract_rest(super().score_terms(document))
 
     @staticmethod
@@ -371,7 +378,9 @@ class RunningMultiLabelModel(RunningModel):
     def _find_table_rows(self, truth: Mask) -> Ints:
         """Return the rows of the tables that count each document, shape (1 + n_labels, n_docs)."""
         all_documents = np.zeros(len(truth), np.int64)
-        label_rows = np.arange(1, self.n_classes, 2) + ~truth
+        rows_with_label = np.arange(self._n_rows)[_WITH_LABEL]
+        rows_without_label = rows_with_label + 1
+        label_rows = np.where(truth, rows_with_label, rows_without_label)
         return np.vstack((all_documents, label_rows.T))
 
 

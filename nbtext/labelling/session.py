@@ -1,10 +1,9 @@
-"""A labelling session: the labels so far, the choice of the next document, and estimated accuracy.
+"""A session of `nbtext label`: the labels so far, the next document, and the estimated accuracy.
 
-Documents have a random order, given by their content and the seed. A proportion of the questions
-goes to the first document of this order that has no label. The documents at the start of the order,
-as far as all of them are labelled or skipped, are therefore a random sample of the pool. Accuracy
-is estimated on this sample by leave-one-out. Documents that were chosen because they are hard would
-bias the estimate.
+Documents have a random order, given by their content and the seed. A proportion of the questions is
+about the first document of this order that waits for a label. The documents before it, which are
+all labelled or skipped, are therefore a random sample of the pool. Accuracy is estimated on this
+sample by leave-one-out. Documents that were chosen because they are hard would bias the estimate.
 """
 
 from __future__ import annotations
@@ -78,6 +77,14 @@ class Suggestion(NamedTuple):
     text: str
 
 
+class Skip(NamedTuple):
+    """A document that was left undecided."""
+
+    row: int
+    n_answers: int
+    """Number of answers at that time. It orders skips and answers for `Session.undo`."""
+
+
 class AccuracyEstimate(NamedTuple):
     """Accuracy on the random sample, each document predicted without its own label."""
 
@@ -109,8 +116,9 @@ class Session:
     ) -> None:
         """Start a session without labels.
 
-        Only the first ``n_asked`` documents of the pool are asked about, by default all. The others
-        are labelled documents from other pools. Answers are written to ``file`` if there is one.
+        Only the first ``n_asked`` documents of the pool are asked about, by default all. The
+        documents after them are labelled documents from other pools. Answers are written to
+        ``file`` if there is one. ``seeds`` are seed words of classes.
         """
         self.pool = pool
         self.plan = plan
@@ -126,13 +134,13 @@ class Session:
         self.labels: dict[int, Label] = {}
         """The label or label set of each labelled row, in the order of labelling."""
         self._is_waiting = np.arange(len(pool)) < self.n_asked
-        random_numbers = np.random.default_rng(plan.seed)
-        even_factor = random_numbers.integers(1 << 63, dtype=np.uint64) * np.uint64(2)
+        generator = np.random.default_rng(plan.seed)
+        even_factor = generator.integers(2**63, dtype=np.uint64) * np.uint64(2)
+        # Multiplication by an odd number maps 64-bit hashes one to one.
         odd_factor = even_factor + np.uint64(1)
         self._random_order = np.argsort(pool.hashes[: self.n_asked] * odd_factor, kind="stable")
         self._n_suggested = 0
-        self._skipped: list[tuple[int, int]] = []
-        """Rows that were skipped, each with the number of answers at that time."""
+        self._skips: list[Skip] = []
 
     def _create_class_seed(self, seeds: Sequence[SeedTerm], label: str) -> ClassSeed:
         """Return the seeds of a class whose terms are in the vocabulary."""
@@ -143,10 +151,7 @@ class Session:
         return ClassSeed(terms[is_known], pseudo_counts[is_known])
 
     def load_answers(self, answers: Iterable[tuple[int, Label]]) -> None:
-        """Add the labels that the file already contains, as row and label.
-
-        Call this before the first answer.
-        """
+        """Add labels from earlier sessions, as pairs of row and label, before the first answer."""
         for row, label in answers:
             self._store_label(row, label)
         rows = np.array(list(self.labels), np.int64)
@@ -165,12 +170,12 @@ class Session:
         return format_quantity(len(self.labels), self.model.answer_noun)
 
     def get_note(self, row: int) -> str:
-        """Return a note about a document for the screen. Here it is always empty."""
+        """Return a note about a document for the screen. Only reviews have notes."""
         del row
         return ""
 
     def get_current_label(self, row: int) -> Label | None:
-        """Return the label that a document has before it is asked about. Here it is always None."""
+        """Return the label that a document has before it is asked about. Only reviews have one."""
         del row
         return None
 
@@ -180,6 +185,7 @@ class Session:
             return None
         n_questions = len(self.labels) + self._n_suggested
         proportion = self.plan.random_proportion
+        # Random questions are spread evenly: this one adds 1 to the number that is due.
         is_random = int((n_questions + 1) * proportion) > int(n_questions * proportion)
         if not is_random and self.plan.strategy != "random" and len(self.classes) > 1:
             scores = compute_acquisition_scores(
@@ -227,13 +233,15 @@ class Session:
 
     def undo(self) -> int | None:
         """Undo the last skip or answer. Return its row, or None if nothing can be undone."""
-        if self._skipped and self._skipped[-1][1] == len(self.labels):
-            row, _ = self._skipped.pop()
+        row = self._pop_last_skip(len(self.labels))
+        if row is not None:
             self._is_waiting[row] = True
             return row
-        if not self.labels or (self.file is not None and not self.file.answers):
+        if not self.labels:
             return None
         if self.file is not None:
+            if not self.file.answers:  # all labels are from other files
+                return None
             self.file.remove_last()
         row = next(reversed(self.labels))
         self._update_model(row, -1)
@@ -245,15 +253,24 @@ class Session:
             self.classes.pop()
         return row
 
+    def _pop_last_skip(self, n_answers: int) -> int | None:
+        """Forget the last skip and return its row, or None if an answer followed it.
+
+        ``n_answers`` is the number of answers.
+        """
+        if self._skips and self._skips[-1].n_answers == n_answers:
+            return self._skips.pop().row
+        return None
+
     def skip(self, row: int) -> None:
         """Leave a document unlabelled. It is not asked about again in this session."""
         self._is_waiting[row] = False
-        self._skipped.append((row, len(self.labels)))
+        self._skips.append(Skip(row, len(self.labels)))
 
     def suggest(self, n: int) -> Iterator[Suggestion]:
         """Yield up to n documents to label, with the labels that the model proposes.
 
-        Each document counts as labelled when the next one is chosen, so that they differ.
+        Each document counts as labelled when the next one is chosen, so that documents differ.
         """
         while self._n_suggested < n:
             row = self.choose_document()
@@ -269,29 +286,31 @@ class Session:
     def _format_proposal(self, row: int) -> tuple[str, float | str | None]:
         """Return the proposed label and its probability, or the labels of a set joined as text.
 
-        Return "" and None if the session has no labels.
+        The text of an empty set is the separator. Return "" and None if the session has no labels.
         """
+        if not self.classes:
+            return "", None
         proposed = self.propose_labels(row)
         separator = self.plan.separator
-        if separator is not None and self.classes:
-            label_text = separator.join(label for label, _ in proposed) or separator
-            return label_text, separator.join(f"{p:.6g}" for _, p in proposed)
-        return proposed[0] if proposed else ("", None)
+        if separator is None:
+            return proposed[0]
+        label_text = separator.join(label for label, _ in proposed) or separator
+        return label_text, separator.join(f"{p:.6g}" for _, p in proposed)
 
     def import_labels(
         self, rows: Iterable[Document], who: str | None = None, time: str | None = None
     ) -> Iterator[Document]:
-        """Add the labels of rows, and yield each row, with the problem if it was rejected.
+        """Add the labels of table rows, and yield each row, with the problem if it was rejected.
 
-        Rows are documents with the columns id and label. Rows without a label are skipped, and so
-        are rows that repeat a label. A separator with nothing around it is an empty label set.
+        Table rows are documents with the columns id and label. Rows without a label, and rows that
+        repeat a label, change nothing. A separator with nothing around it is an empty label set.
         """
         for row in rows:
             problem = row.problem
-            label = "" if problem is not None else row.columns[1].strip()
-            if label:
+            if problem is None:
+                document_id, label = row.columns
                 try:
-                    self._import_label(row.columns[0], label, who, time)
+                    self._import_label(document_id, label.strip(), who, time)
                 except (DocumentError, UsageError) as error:
                     problem = DocumentError(error.message, hint=error.hint)
             yield row._replace(problem=problem)
@@ -299,6 +318,8 @@ class Session:
     def _import_label(
         self, document_id: str, label_text: str, who: str | None, time: str | None
     ) -> None:
+        if not label_text:
+            return
         row = self.pool.rows_by_id.get(document_id)
         if row is None:
             raise DocumentError(
@@ -317,8 +338,8 @@ class Session:
         if not self.classes:
             return []
         rows = np.array([row])
-        posterior = np.exp(self.compute_log_posterior(self.model.compute_scores(rows), rows)[0])
-        return list(zip(self.classes, posterior.tolist(), strict=True))
+        [log_posterior] = self.compute_log_posterior(self.model.compute_scores(rows), rows)
+        return list(zip(self.classes, np.exp(log_posterior).tolist(), strict=True))
 
     def propose_labels(self, row: int) -> list[tuple[str, float]]:
         """Return the predicted labels with their probabilities, the most probable first."""
@@ -329,20 +350,21 @@ class Session:
         return list(compress(candidates, is_selected))
 
     def highlight_text(self, row: int, label_a: str, label_b: str) -> Iterator[tuple[str, float]]:
-        """Yield the text of a document in pieces, with the nats that each piece adds.
+        """Yield the text of a document in pieces, with the contribution of each piece in nats.
 
-        Words add to the log odds of label a over label b. For multi-label documents, these are the
-        log odds of label a against the rest. Text between words adds 0. See `split_weighted_text`.
+        Words contribute to the log odds of label a over label b. For multi-label documents, these
+        are the log odds of label a against the rest. Text between words has 0. See
+        `split_weighted_text`.
         """
         document = self.pool.documents[row]
         scores = self.model.score_terms(self.pool.find_neighbours(row))
-        nats = self.model.contrast_terms(
+        term_contributions = self.model.contrast_terms(
             scores[self.classes.index(label_a)], scores[self.classes.index(label_b)]
         )
         words = self._tracer.locate_words(document.text, document.fields, splits_pairs=True)
         matrix = self.pool.matrix.take(np.array([row]))
-        word_nats = distribute_to_words(words, matrix, nats)
-        spans = zip(words.starts.tolist(), words.ends.tolist(), word_nats.tolist(), strict=True)
+        contributions = distribute_to_words(words, matrix, term_contributions)
+        spans = zip(words.starts.tolist(), words.ends.tolist(), contributions.tolist(), strict=True)
         return split_weighted_text(document.display_text, spans)
 
     @cached_property
@@ -374,7 +396,7 @@ class Session:
     def get_random_sample(self) -> Ints:
         """Return the rows of the random sample, shape (n,).
 
-        These are the labelled documents before the first one of the random order that waits.
+        These are the labelled documents before the first document of the random order that waits.
         """
         drawn_rows = self._random_order[: self._n_drawn].tolist()
         return np.array([row for row in drawn_rows if row in self.labels], np.int64)
@@ -390,7 +412,7 @@ class Session:
         truth = self.encode_truth(rows)
         scores = self.model.score_leave_one_out(rows, truth)
         predicted = self.model.predict(self.compute_log_posterior(scores, rows))
-        is_correct = (predicted == truth).reshape(len(truth), -1).all(axis=1)
+        is_correct = (predicted == truth).reshape(rows.size, -1).all(axis=1)
         return AccuracyEstimate(rows.size, int(np.count_nonzero(is_correct)))
 
     def list_waiting(self) -> list[int]:
@@ -405,7 +427,8 @@ class Session:
     @property
     def _n_drawn(self) -> int:
         """Number of documents at the start of the random order, before the first that waits."""
-        return int(np.append(self._is_waiting[self._random_order], True).argmax())
+        is_waiting = self._is_waiting[self._random_order]
+        return int(np.append(is_waiting, True).argmax())  # all documents if none waits
 
     def encode_truth(self, rows: Ints) -> TrueLabels:
         """Return the class indices of labelled rows, shape (n_docs,).
@@ -413,12 +436,9 @@ class Session:
         For multi-label documents, return a mask of shape (n_docs, n_classes).
         """
         indices = {name: index for index, name in enumerate(self.classes)}
-
-        def to_indices(label: Label) -> list[int]:
-            return [indices[name] for name in list_labels(label)]
-
-        row_indices = [to_indices(self.labels[row]) for row in rows.tolist()]
-        return self.model.encode_labels(LabelSets.from_rows(row_indices))
+        label_names = [list_labels(self.labels[row]) for row in rows.tolist()]
+        label_indices = [[indices[name] for name in names] for names in label_names]
+        return self.model.encode_labels(LabelSets.from_rows(label_indices))
 
     def _store_label(self, row: int, label: Label) -> None:
         """Store the label of a row, and add new classes."""
@@ -436,7 +456,7 @@ class Session:
         """Add a labelled row to the model. With ``sign`` −1, remove it."""
         document = self.pool.find_neighbours(row)
         self.model.add(document, self.encode_truth(np.array([row])), sign)
-        self.__dict__.pop("_calibration", None)
+        self.__dict__.pop("_calibration", None)  # the cached property is not valid any more
         self.representativeness.add(document, sign)
 
 
@@ -450,8 +470,8 @@ def open_session(
 ) -> Session:
     """Read and count the pool, and resume from the answers of earlier sessions.
 
-    Answers about other documents, or about a document whose text has changed, are used for training
-    too. Their documents are counted after those of the pool.
+    Answers about documents that the pool does not have, or not with this text, are used for
+    training too. Their documents are counted after the documents of the pool.
     """
     pool_documents = list[Document]()
     answer_rows = list[int]()

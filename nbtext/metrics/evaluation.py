@@ -1,7 +1,8 @@
 """Evaluation of the predictions and probabilities of a classifier, block by block.
 
-36 bytes of each document are kept (`nbtext.metrics.outcomes`), and the scores for ranking metrics
-while they are few (`nbtext.metrics.ranking`).
+All commands that print metrics use it. Of each document 36 bytes are kept
+(`nbtext.metrics.outcomes`), and its scores for ranking metrics, unless there are too many scores
+(`nbtext.metrics.ranking`).
 """
 
 from __future__ import annotations
@@ -73,27 +74,24 @@ if TYPE_CHECKING:
     from nbtext.type_names import AttributeValues, Floats, Mask, Names
 
 MAX_COLUMN_VALUES = 1000
-"""Distinct values of a column for slices; a column with more of them identifies documents."""
+"""Maximum number of distinct values of a column for slices. More values identify documents."""
 
 DEFAULT_MISTAKE_COST = 1.0
-"""Cost of a mistake that has no given cost.
-
-These are predictions for unknown labels, and abstaining if it has no cost.
-"""
+"""Cost of predictions for documents with unknown labels, and of abstaining without a given cost."""
 
 
 class Evaluation:
     """Evaluates the predicted labels and the probabilities of a classifier.
 
-    Labels that the classifier does not contain become classes of their own. Their documents are
-    always mistakes: they count in the accuracy, and each such class has F1 = 0 in the macro
-    averages. The log loss with them is infinite; ``known`` in the result excludes them. A document
-    without a prediction lowers accuracy and recall, but not precision. Log loss, Brier score,
-    calibration, top-k and ranking metrics only depend on the probabilities.
+    Unknown labels, which the classifier does not contain, become classes of their own. Their
+    documents are always mistakes: they count in the accuracy, and each unknown class has F1 = 0 in
+    the macro averages. Their log loss is infinite; ``known`` in the result excludes them. A
+    document without a prediction lowers accuracy and recall, but not precision. Log loss, Brier
+    score, calibration, top-k and ranking metrics only depend on the probabilities.
 
     For multi-label models log loss and Brier score are sums over labels. Accuracy is the proportion
-    of documents with exactly the true labels. Precision, recall and F1 are those of each label
-    against the rest.
+    of documents whose predicted labels are exactly the true ones. Precision, recall and F1 compare
+    each label with the rest.
     """
 
     def __init__(
@@ -110,9 +108,9 @@ class Evaluation:
         """Start without documents.
 
         ``costs`` add a mean cost to the metrics. ``label_proportions`` of the training documents,
-        shape (n_classes,), add baselines; ``prior`` replaces them as the probabilities of the
-        second baseline. ``group_columns`` are the columns that define slices. Ranking metrics are
-        omitted above ``max_scores``.
+        shape (n_classes,), add baselines. The probabilities of the second baseline are ``prior``,
+        or these proportions if it is None. ``group_columns`` are the names of the columns that
+        define slices. Ranking metrics are omitted for more than ``max_scores`` scores.
         """
         self.kind = kind
         self._index = kind.make_label_index(classes)
@@ -123,8 +121,9 @@ class Evaluation:
         self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in group_columns}
         """Document indices by column, then by value."""
         self._log_posteriors: list[Floats] = []
-        """Log posteriors of all documents; empty if these are too many."""
+        """Log posteriors of all documents. Empty if there are too many scores."""
         self._n_free_scores = max_scores
+        """Number of scores that may be added. Negative if there are too many scores."""
         self._parts: list[ScoredDocuments] = []
         self.n = 0
         """Number of evaluated documents."""
@@ -139,16 +138,16 @@ class Evaluation:
         """Evaluate documents, given their true labels and their posterior.
 
         A row of nan, where no class is possible, counts as if all classes had equal probabilities.
-        ``predicted`` are the predicted labels; the default is those of a `DecisionRule` without
-        options. ``columns`` are the values of each document in the group columns. The arrays are
-        kept and must not change.
+        ``predicted`` are the predicted labels, by default those of `DecisionRule()`. ``columns``
+        are the values of each document in the group columns. The arrays are kept and must not
+        change.
 
         Raise `UsageError` if a column has more than `MAX_COLUMN_VALUES` values.
         """
         for index, row in enumerate(columns, self.n):
-            for (name, documents), value in zip(self._slices.items(), row, strict=True):
-                documents.setdefault(value, []).append(index)
-                if len(documents) > MAX_COLUMN_VALUES:
+            for (name, indices_by_value), value in zip(self._slices.items(), row, strict=True):
+                indices_by_value.setdefault(value, []).append(index)
+                if len(indices_by_value) > MAX_COLUMN_VALUES:
                     raise UsageError(
                         f"column {name} has more than {MAX_COLUMN_VALUES:,} values",
                         hint="choose one that many documents share",
@@ -158,16 +157,17 @@ class Evaluation:
     def add_indexed(
         self, truth: DocumentLabels, posterior: Posterior, predicted: DocumentLabels | None = None
     ) -> None:
-        """Evaluate documents as `add`, given label indices; the classifier contains all labels."""
+        """Evaluate documents as `add`, given labels as indices of the labels of the classifier."""
         self._add(self._index.renumber(truth), posterior, predicted)
 
     def _add(
         self, truth: DocumentLabels, posterior: Posterior, predicted: DocumentLabels | None
     ) -> None:
         log_p = posterior.log_p
-        if np.isnan(log_p[:, 0]).any():
+        is_impossible = np.isnan(log_p[:, :1])  # a row is nan as a whole, shape (n_docs, 1)
+        if is_impossible.any():
             uniform = -np.log(log_p.shape[1])
-            posterior = self.kind(np.where(np.isnan(log_p[:, :1]), uniform, log_p))
+            posterior = self.kind(np.where(is_impossible, uniform, log_p))
         if predicted is None:
             predicted = posterior.predict(DecisionRule())
         predicted = self._index.renumber(predicted)
@@ -197,10 +197,9 @@ class Evaluation:
             self._parts.append(replace(block, truth=truth, predicted=predicted))
         self.n += other.n
         self._n_free_scores -= other.n * self._n_known
-        if self.keeps_scores:
-            self._log_posteriors = [*self._log_posteriors, *other._log_posteriors]
-        else:
-            self._log_posteriors = []
+        self._log_posteriors += other._log_posteriors
+        if not self.keeps_scores:
+            self._log_posteriors.clear()
 
     @property
     def classes(self) -> list[str]:
@@ -242,7 +241,8 @@ class Evaluation:
         """
         documents = self.documents
         cells = count_cells(documents)
-        if not self.kind.is_exclusive:  # sets are numbered in order of occurrence
+        if not self.kind.is_exclusive:
+            # Sets are numbered in the order of their occurrence, which depends on the documents.
             cells = cells.sort_by_labels(documents.truth.table)
         margins = cells.sum_margins(len(self.classes))
         ranking = compute_ranking_metrics(self._log_posteriors, documents.truth, self._n_known)
@@ -272,9 +272,9 @@ class Evaluation:
         )
 
     def count_lost_class_documents(self, is_known: Mask) -> dict[str, int]:
-        """Return the number of documents of each class outside the mask, shape (n_docs,).
+        """Return by class the number of documents that are not known, shape (n_docs,).
 
-        Label sets have no classes of this kind, so the result is empty for multi-label models.
+        Label sets have no such classes, so the result is empty for multi-label models.
         """
         if not self.kind.is_exclusive:
             return {}
@@ -283,7 +283,7 @@ class Evaluation:
         return {label: n for label, n in zip(self.classes, counts.tolist(), strict=True) if n}
 
     def _has_known_labels(self, documents: ScoredDocuments) -> Mask:
-        """Return a mask of the documents all of whose labels the classifier contains, (n_docs,)."""
+        """Return a mask of the documents without unknown labels, shape (n_docs,)."""
         rows, labels = documents.truth.to_pairs()
         is_known = np.ones(documents.n, np.bool_)
         is_known[rows[labels >= self._n_known]] = False
@@ -305,8 +305,10 @@ class Evaluation:
         """Return the metrics of predicting the largest class, and of predicting the prior."""
         largest = int(label_proportions.argmax())
         predicted = self._index.renumber(DocumentLabels.from_sets([(largest,)], self._n_known))
-        constant = np.full(documents.n, predicted.indices[0])
-        cells = ConfusionCells.from_documents(documents.truth.indices, constant, predicted.table)
+        constant_predictions = np.full(documents.n, predicted.indices[0])
+        cells = ConfusionCells.from_documents(
+            documents.truth.indices, constant_predictions, predicted.table
+        )
         margins = cells.sum_margins(len(self.classes))
         prior = label_proportions if self._prior is None else self._prior
         log_loss, brier = self.kind.score_prior(prior, documents.truth)
@@ -329,17 +331,18 @@ class Evaluation:
         metrics |= proper_scores(documents)
         for k in TOP_K:
             name = f"top_{k}_accuracy"
-            if self.kind not in METRICS[name].label_kinds:
-                continue
-            metrics[name] = mean_or_nan(documents.rank < k) if k < self._n_known else np.nan
+            if self.kind in METRICS[name].label_kinds:
+                is_hit = documents.rank < k
+                metrics[name] = mean_or_nan(is_hit) if k < self._n_known else np.nan
         for name, values in ranking._asdict().items():
             metrics[f"macro_{name}"] = mean_or_nan(values[np.isfinite(values)])
         if documents.n:
             ranking_means = documents.ranking.mean(axis=0).tolist()
+            # Single-label documents have no such metrics.
             metrics |= dict(zip(LABEL_RANKING_METRICS, ranking_means, strict=False))
         if self._costs is not None:
             total_cost = (self._get_cell_costs(cells, self._costs) * cells.documents).sum()
-            metrics["mean_cost"] = float(total_cost) / (documents.n or np.nan)
+            metrics["mean_cost"] = float(total_cost) / max(documents.n, 1)
         if not documents.n:
             return dict.fromkeys(metrics, np.nan)
         return metrics
@@ -380,10 +383,13 @@ class Evaluation:
         n_predicted = int(has_prediction.sum())
         n_correct_predicted = int((documents.is_correct & has_prediction).sum())
         answered_accuracy = wilson_interval(n_correct_predicted, n_predicted)
-        intervals = {"accuracy": accuracy}
-        intervals["micro_recall" if self.kind.is_exclusive else "subset_accuracy"] = accuracy
-        intervals["coverage"] = wilson_interval(n_predicted, n)
-        intervals["answered_accuracy"] = answered_accuracy
+        alias = "micro_recall" if self.kind.is_exclusive else "subset_accuracy"
+        intervals = {
+            "accuracy": accuracy,
+            alias: accuracy,
+            "coverage": wilson_interval(n_predicted, n),
+            "answered_accuracy": answered_accuracy,
+        }
         if not self.kind.is_exclusive:
             return intervals
         intervals["micro_precision"] = answered_accuracy
@@ -403,7 +409,7 @@ class Evaluation:
         class_precision = precision(margins).tolist()
         class_recall = recall(margins).tolist()
         class_f1 = f1(margins).tolist()
-        unranked = [np.nan for _ in self.unknown_labels]
+        unranked = [np.nan for _ in self.unknown_labels]  # they have no scores
         roc_auc = [*ranking.roc_auc.tolist(), *unranked]
         average_precision = [*ranking.average_precision.tolist(), *unranked]
         return {
@@ -425,18 +431,19 @@ class Evaluation:
         }
 
     def _get_cell_costs(self, cells: ConfusionCells, costs: Costs) -> Floats:
-        """Return the cost of each document of a cell, shape (n_cells,)."""
+        """Return the cost of one document of each cell, shape (n_cells,)."""
         abstention_costs = np.where(
             np.isfinite(costs.abstention_costs), costs.abstention_costs, DEFAULT_MISTAKE_COST
         )
-        table = np.column_stack((abstention_costs, costs.prediction_costs))
+        # The last column has the index −1, no prediction.
+        table = np.column_stack((costs.prediction_costs, abstention_costs))
         is_known = cells.truth < self._n_known
         cell_costs = np.full(cells.truth.size, DEFAULT_MISTAKE_COST)
-        cell_costs[is_known] = table[cells.truth[is_known], cells.predicted[is_known] + 1]
+        cell_costs[is_known] = table[cells.truth[is_known], cells.predicted[is_known]]
         return cell_costs
 
     def _to_confusion(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
-        """Return the documents of each cell by true and predicted labels.
+        """Return the number of documents by true and predicted labels.
 
         The empty text is no prediction or the empty set.
         """
@@ -444,7 +451,7 @@ class Evaluation:
         if not self.kind.is_exclusive:
             sets = self._index.table.to_tuples()
             names = [format_label_indices(labels, names) for labels in sets]
-        names = [*names, ""]  # index −1, no prediction, is the last
+        names = [*names, ""]  # the last has the index −1, no prediction
         confusion: dict[str, dict[str, int]] = {}
         for truth, predicted, n in zip(
             cells.truth.tolist(), cells.predicted.tolist(), cells.documents.tolist(), strict=True
@@ -465,7 +472,7 @@ def make_evaluation(
     See `Evaluation` for the arguments.
     """
     labels = [label for label in statistics.classes if label != ALL_DOCUMENTS_LABEL]
-    class_documents = statistics.class_documents[-len(labels) :]
+    class_documents = statistics.class_documents[-len(labels) :]  # the label is the first
     return Evaluation(
         labels,
         statistics.posterior_type,
@@ -498,14 +505,11 @@ def summarize_slice(documents: ScoredDocuments) -> SliceResult:
 def summarize_known_documents(documents: ScoredDocuments) -> KnownResult:
     """Return the main metrics of documents whose class the classifier contains."""
     known_accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents)
-    scores = proper_scores(documents)
     return KnownResult(
         n=documents.n,
         accuracy=finite_or_none(known_accuracy),
         macro_f1=finite_or_none(macro_f1),
-        log_loss=finite_or_none(scores["log_loss"]),
-        brier=finite_or_none(scores["brier"]),
-        ece=finite_or_none(scores["ece"]),
+        **_compute_json_scores(documents),
     )
 
 
@@ -517,18 +521,20 @@ def compute_accuracy_and_macro_f1(documents: ScoredDocuments) -> tuple[float, fl
 
 def summarize_probabilities(documents: PosteriorScores) -> ProbabilityResult:
     """Return the reliability of the probabilities, and their proper scores."""
-    scores = proper_scores(documents)
     return ProbabilityResult(
         bins=compute_reliability_bins(documents),
-        log_loss=finite_or_none(scores["log_loss"]),
-        brier=finite_or_none(scores["brier"]),
-        ece=finite_or_none(scores["ece"]),
         confidence=finite_or_none(mean_or_nan(documents.confidence)),
+        **_compute_json_scores(documents),
     )
 
 
+def _compute_json_scores(documents: PosteriorScores) -> dict[str, float | None]:
+    """Return the proper scores and the calibration error. Infinite and undefined ones are None."""
+    return {name: finite_or_none(score) for name, score in proper_scores(documents).items()}
+
+
 def compute_reliability_bins(documents: PosteriorScores) -> tuple[ReliabilityBin, ...]:
-    """Return the `CONFIDENCE_BINS` bins of the most probable class, predicted or not."""
+    """Return the `CONFIDENCE_BINS` bins of documents by the probability of their best class."""
     counts, hits, confidence_sums = (column.tolist() for column in count_confidence_bins(documents))
     bins = []
     for k, n in enumerate(counts):

@@ -1,10 +1,10 @@
-"""95 % intervals of metrics: Wilson's for proportions, bootstrap percentiles for the others.
+"""95 % intervals of metrics: Wilson's for proportions, bootstrap percentiles for other metrics.
 
 The bootstrap (B. Efron, R. Tibshirani, An introduction to the bootstrap, 1993, section 13.3) draws
-sets of documents with replacement and computes the metric of each. It does not show errors that
-did not occur: if all documents are right, so are all replicates. Its percentiles may be biased: the
-calibration error of a replicate is larger because random deviations of every bin add up. The
-interval is therefore widened to contain the metric itself.
+sets of documents with replacement. A *replicate* is the metric of a set. The bootstrap does not
+show errors that did not occur: if all documents are correct, all replicates are 1. Its percentiles
+may be biased: the calibration error of a set is larger, because random deviations of every bin add
+up. The interval is therefore widened to contain the metric itself.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ REPLICATES = 1000
 """Number of sets of documents that the bootstrap draws."""
 
 MIN_REPLICATES = 200
-"""Lower bound if `MAX_DRAWS` would allow fewer; enough for two digits."""
+"""Number of sets if `MAX_DRAWS` would allow fewer. It is enough for two digits."""
 
-MAX_DRAWS = 1 << 26
-"""Numbers drawn for all replicates, about one second; more of them reduce the replicates."""
+MAX_DRAWS = 2**26
+"""Numbers that are drawn for all sets, in about one second. It limits the number of sets."""
 
 CELL_DRAW_COST = 8
 """Time to draw the count of a cell, in times to draw a document."""
 
-MAX_DRAWS_AT_ONCE = 1 << 17
+MAX_DRAWS_AT_ONCE = 2**17
 """Numbers in memory at once: 1 MiB."""
 
 Interval = tuple[float, float]
@@ -58,30 +58,26 @@ class Bootstrap(NamedTuple):
         return min(self.replicates, max(MAX_DRAWS // max(n_draws, 1), MIN_REPLICATES))
 
     def draw_cells(self, documents: Ints, size: int) -> Iterator[Ints]:
-        """Yield the documents in each cell of drawn sets, shape (n_sets, n_cells).
+        """Yield blocks of drawn sets, as numbers of documents by cell, shape (n_sets, n_cells).
 
-        ``documents`` are those evaluated, shape (n_cells,). Their counts in a set have a
-        multinomial distribution. ``size`` is how many numbers a set needs in memory; the sets of
-        one block fit into `MAX_DRAWS_AT_ONCE`.
+        ``documents`` are the numbers of evaluated documents by cell, shape (n_cells,). In a set,
+        they have a multinomial distribution. ``size`` is how many numbers a set needs in memory.
         """
         n = documents.sum()
         for generator, n_sets in self._iterate_blocks(CELL_DRAW_COST * documents.size, size):
             yield generator.multinomial(n, documents / n, n_sets)
 
-    def draw_documents(self, n: int, n_draws: int) -> Iterator[Floats]:
-        """Yield how often each of n documents is in drawn sets, shape (n_sets, n).
-
-        These are the weights of the documents in the metrics of a set. ``n_draws`` limits the
-        number of replicates, see `limit_replicates`.
-        """
-        for generator, n_sets in self._iterate_blocks(n_draws, n):
+    def draw_documents(self, n: int) -> Iterator[Floats]:
+        """Yield blocks of drawn sets: how often each of n documents occurs, shape (n_sets, n)."""
+        for generator, n_sets in self._iterate_blocks(n, n):
             rows = generator.integers(n, size=(n_sets, n))
             yield np.apply_along_axis(np.bincount, 1, rows, minlength=n).astype(np.float64)
 
     def _iterate_blocks(self, n_draws: int, size: int) -> Iterator[tuple[np.random.Generator, int]]:
         """Yield the generator and the number of sets of each block.
 
-        A set draws ``n_draws`` numbers and needs ``size`` numbers in memory.
+        A set draws ``n_draws`` numbers and needs ``size`` numbers in memory. The sets of a block
+        fit into `MAX_DRAWS_AT_ONCE`, unless a single set is larger.
         """
         generator = np.random.default_rng(self.seed)
         n_replicates = self.limit_replicates(n_draws)
@@ -103,7 +99,7 @@ def wilson_interval(hits: float, n: int) -> Interval:
     half_width = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low = (centre - half_width) / (1 + z * z / n)
     high = (centre + half_width) / (1 + z * z / n)
-    # Rounding would miss these ends.
+    # Rounding would miss 0 and 1.
     if not hits:
         low = 0.0
     if hits >= n:
@@ -133,7 +129,8 @@ def bootstrap_rates(
     present_cells, n_labels = cells.renumber_present_labels()
     n_documents = cells.documents.sum()
     blocks: list[Mapping[str, Floats]] = []
-    for counts in bootstrap.draw_cells(cells.documents, cells.documents.size + 3 * n_labels):
+    size = cells.documents.size + 3 * n_labels  # the cells, and three margins of each label
+    for counts in bootstrap.draw_cells(cells.documents, size):
         metrics = compute_rates(present_cells.sum_margins(n_labels, counts), kind)
         if costs is not None:
             metrics["mean_cost"] = counts @ costs / n_documents
@@ -144,22 +141,23 @@ def bootstrap_rates(
 def bootstrap_scores(documents: ScoredDocuments, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of the proper scores, calibration error and ranking metrics.
 
-    Each has the shape (n_replicates,), and all come from the same draws. Log loss is omitted if it
+    Each has the shape (n_replicates,), and all come from the same sets. Log loss is omitted if it
     is infinite.
     """
     n = documents.n
     bins = assign_confidence_bins(documents.confidence)
     order = np.argsort(bins, kind="stable")
     bin_starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
-    documents = documents.take(order)
+    documents = documents.take(order)  # bin by bin
     gaps = (documents.rank == 0) - documents.confidence
+    # Single-label documents have no ranking metrics.
     ranking = dict(zip(LABEL_RANKING_METRICS, documents.ranking.T, strict=False))
     scores = {"brier": documents.brier, **ranking}
     if np.isfinite(documents.log_loss).all():
         scores["log_loss"] = documents.log_loss
     columns = np.stack(list(scores.values()), axis=1)
     blocks = []
-    for weights in bootstrap.draw_documents(n, n):
+    for weights in bootstrap.draw_documents(n):
         bin_gaps = np.add.reduceat(weights * gaps, bin_starts, axis=1)
         calibration_error = np.abs(bin_gaps).sum(axis=1)
         blocks.append(np.column_stack((weights @ columns, calibration_error)) / n)

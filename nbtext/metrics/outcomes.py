@@ -1,6 +1,7 @@
 """Scored documents, and the metrics of the confusion table.
 
-A scored document takes 36 bytes. All metrics follow from scored documents, except ranking metrics.
+`nbtext.metrics.evaluation` and the bootstrap use both. A scored document takes 36 bytes. All
+metrics follow from scored documents, except the ranking of documents (`nbtext.metrics.ranking`).
 
 Metrics of the confusion table take the `ConfusionMargins` of one table, shape (n_labels,), or of
 many tables at once, shape (…, n_labels). The ratio 0/0 is 0; the mean over nothing is nan.
@@ -36,7 +37,7 @@ class PosteriorScores:
     """Scores of the posteriors of documents, all of shape (n_docs,)."""
 
     rank: Ids
-    """Number of labels that precede a true one; n_classes if it is unknown."""
+    """Number of labels that are more probable than a true one. n_classes if it is unknown."""
     log_loss: Floats
     """In nats."""
     brier: Floats
@@ -66,7 +67,7 @@ class ScoredDocuments(PosteriorScores):
     """Ranking metrics of multi-label documents, shape (n_docs, n_metrics)."""
     truth: DocumentLabels
     predicted: DocumentLabels
-    """Negative if no class was predicted."""
+    """The index is negative if no class was predicted."""
 
     @property
     def is_correct(self) -> Mask:
@@ -74,7 +75,7 @@ class ScoredDocuments(PosteriorScores):
         return np.equal(self.truth.indices, self.predicted.indices)
 
     def count_labels(self) -> tuple[Floats, Floats, Floats]:
-        """Return the numbers of correct, of true and of predicted labels, each (n_docs,)."""
+        """Return the numbers of correct, of true and of predicted labels, shape (n_docs,) each."""
         documents, labels = self.predicted.to_pairs()
         is_hit = self.truth.contains(documents, labels)
         hits = np.bincount(documents[is_hit], minlength=self.n)
@@ -197,7 +198,8 @@ def mean_or_nan(values: Floats | Mask) -> float:
 class ConfusionMargins(NamedTuple):
     """Documents counted by label, shape (…, n_labels), and in total, shape (…).
 
-    Of single-label documents these are the diagonal and the margins of the confusion table.
+    For single-label documents, counts by label are the diagonal and the margins of the confusion
+    table.
     """
 
     hits: Floats
@@ -205,7 +207,7 @@ class ConfusionMargins(NamedTuple):
     support: Floats
     """Documents with the label as true label."""
     predicted: Floats
-    """Documents with the label as predicted label."""
+    """Documents with the label as predicted label. The fields below are totals."""
     documents: Floats
     """Number of documents."""
     correct: Floats
@@ -258,7 +260,8 @@ class ConfusionCells(NamedTuple):
         The cells are sorted by these indices.
         """
         n_columns = table.sizes.size + 1
-        keys = truth.astype(np.int64) * n_columns + (predicted + 1)  # −1 becomes column 0
+        # A cell is a number: its row × n_columns + its column. No prediction, −1, has column 0.
+        keys = truth.astype(np.int64) * n_columns + (predicted + 1)
         cells, documents = np.unique(keys, return_counts=True)
         true_sets, columns = np.divmod(cells, n_columns)
         return cls.from_counts(true_sets, columns - 1, documents.astype(np.int64), table)
@@ -267,7 +270,7 @@ class ConfusionCells(NamedTuple):
     def from_counts(
         cls, truth: Ints, predicted: Ints, documents: Ints, table: LabelTable
     ) -> ConfusionCells:
-        """Return cells with known counts, all arrays of shape (n_cells,)."""
+        """Return cells from their sets and numbers of documents, all of shape (n_cells,)."""
         true_labels = DocumentLabels(truth, table)
         cells, labels = DocumentLabels(predicted, table).to_pairs()
         is_hit = true_labels.contains(cells, labels)
@@ -290,21 +293,19 @@ class ConfusionCells(NamedTuple):
 
         See `nbtext.prediction.labels.mask_sort_key` for the order.
         """
-        used = np.unique(np.concatenate((self.truth, self.predicted)))
-        used = used[used >= 0]
-        sets = table.to_tuples(used)
-        sorted_positions = sorted(
-            range(used.size), key=lambda position: mask_sort_key(sets[position])
-        )
-        ranks = np.full(table.sizes.size + 1, -1)
-        ranks[used[sorted_positions]] = np.arange(used.size)
+        used_sets = np.unique(np.concatenate((self.truth, self.predicted)))
+        used_sets = used_sets[used_sets >= 0]
+        labels_by_set = dict(zip(used_sets.tolist(), table.to_tuples(used_sets), strict=True))
+        sorted_sets = sorted(labels_by_set, key=lambda index: mask_sort_key(labels_by_set[index]))
+        ranks = np.full(table.sizes.size + 1, -1)  # the last has the index −1, no prediction
+        ranks[sorted_sets] = np.arange(len(sorted_sets))
         order = np.lexsort((ranks[self.predicted], ranks[self.truth]))
         return ConfusionCells.from_counts(
             self.truth[order], self.predicted[order], self.documents[order], table
         )
 
     def renumber_present_labels(self) -> tuple[ConfusionCells, int]:
-        """Return the cells with the labels that occur numbered from 0, and their number."""
+        """Return the cells with new numbers from 0 for the labels that occur, and their count."""
         present = np.unique(np.concatenate([labels for _, labels in self.label_pairs]))
         hit_pairs, true_pairs, predicted_pairs = (
             (cells, np.searchsorted(present, labels)) for cells, labels in self.label_pairs
@@ -325,7 +326,7 @@ class ConfusionCells(NamedTuple):
         return hits, support, predicted
 
     def sum_margins(self, n_labels: int, documents: Counts | None = None) -> ConfusionMargins:
-        """Sum the cells by label.
+        """Sum the documents of all cells, by label and in total.
 
         ``documents``, shape (…, n_cells), replaces the number of documents in each cell.
         """
@@ -376,7 +377,7 @@ def answered_accuracy(margins: ConfusionMargins) -> Floats:
 
 
 def document_f1(margins: ConfusionMargins) -> Floats:
-    """Return the mean F1 of the labels of a document; 1 for no true and no predicted label."""
+    """Return the mean F1 of the labels of a document. It is 1 without true and predicted labels."""
     return _ratio(margins.document_f1_sum, margins.documents, np.nan)
 
 
@@ -450,7 +451,7 @@ def matthews(margins: ConfusionMargins) -> Floats:
 
 def mark_wrong_documents(documents: ScoredDocuments, kind: type[Posterior]) -> Floats:
     """Return 1 for documents whose labels are not predicted exactly, else 0, shape (n_docs,)."""
-    del kind
+    del kind  # a parameter of all losses
     return (~documents.is_correct).astype(np.float64)
 
 
@@ -464,8 +465,8 @@ def count_wrong_labels(documents: ScoredDocuments, kind: type[Posterior]) -> Flo
 def weight_mistakes_by_label(documents: ScoredDocuments, kind: type[Posterior]) -> Floats:
     """Return the sum of 1 / (documents of the label) over wrong labels, shape (n_docs,).
 
-    Wrong labels are missed and false labels. A wrong class of a single-label document counts only
-    as the missed class.
+    Wrong labels are missed and false labels. Of a wrong single-label document, only the missed
+    class counts.
     """
     rows, labels = documents.truth.to_pairs()
     n_labels = documents.truth.table.n_labels
@@ -481,27 +482,27 @@ def weight_mistakes_by_label(documents: ScoredDocuments, kind: type[Posterior]) 
 
 
 RANKING_DEPTHS = (1, 3, 5)
-"""The k of precision at k: of the k most probable labels, the proportion that are true."""
+"""The k of precision at k, the proportion of true labels among the k most probable labels."""
 
 TOP_K = (2, 3, 5)
-"""The k of top-k accuracy: how often the true class is among the k most probable."""
+"""The k of top-k accuracy, the proportion of documents with the true class among the best k."""
 
 
 class Metric(NamedTuple):
     """A metric of an evaluation: how it is computed and printed, and its range for gates."""
 
     function: Callable[[ConfusionMargins], Floats] | None = None
-    """Computes it from the confusion table; its interval is then bootstrapped."""
+    """Computes the metric from the confusion table. Its interval is then bootstrapped."""
     title: str = ""
-    """Title among the additional metrics that the commands print; empty if it is not printed."""
+    """Title among the additional metrics that the commands print. Empty if it is not printed."""
     minimum: float = 0.0
     maximum: float = 1.0
     higher_is_better: bool = True
     has_interval: bool = True
     label_kinds: tuple[type[Posterior], ...] = (ClassPosterior, LabelPosterior)
-    """The kinds of models that have it."""
+    """The kinds of models that have the metric."""
     losses: Callable[[ScoredDocuments, type[Posterior]], Floats] | None = None
-    """Computes the loss of each document, shape (n_docs,); a lower loss is a better metric."""
+    """Computes the loss of each document, shape (n_docs,). A lower loss is a better metric."""
 
 
 _SINGLE_LABEL = (ClassPosterior,)

@@ -2,11 +2,11 @@
 
 The area under the ROC curve and average precision rank documents, one label against the rest. They
 need all scores at once, so they are not computed for more than `MAX_RANKING_SCORES`. Other metrics
-rank the labels of each document of a multi-label model.
+rank the labels of each document of a multi-label model. `nbtext.metrics.evaluation` uses both.
 
 Sources: M. Zhang, Z. Zhou, A review on multi-label learning algorithms (2014); K. Järvelin,
-J. Kekäläinen, Cumulated gain-based evaluation of IR techniques (2002), for nDCG. Definitions are
-those of scikit-learn.
+J. Kekäläinen, Cumulated gain-based evaluation of IR techniques (2002), for nDCG. Definitions agree
+with scikit-learn.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Array, Floats, Ints, Mask
 
-MAX_RANKING_SCORES = 1 << 25
+MAX_RANKING_SCORES = 2**25
 """Maximum number of scores, documents × classes, in memory: 256 MiB."""
 
-RANK_ROUNDING = 1 << 13
+RANK_ROUNDING = 2**13
 """Tolerance for ties of log odds, in units in the last place of a document's largest |log p|.
 
 It exceeds the largest rounding error observed.
@@ -38,7 +38,8 @@ It exceeds the largest rounding error observed.
 class RankingMetrics(NamedTuple):
     """Metrics by class, shape (n_classes,).
 
-    They are nan for a class that no document has or all have, and if there are too many scores.
+    A metric is nan for a class that no document has or all documents have, and for all classes if
+    there are too many scores.
     """
 
     roc_auc: Floats
@@ -51,9 +52,11 @@ def compute_ranking_metrics(
     """Return the metrics of each label against the rest.
 
     ``blocks`` have log p(label k | d) of all documents in nats, shape (n_docs, n_classes). Without
-    blocks all metrics are nan.
+    blocks all metrics are nan. Labels from ``n_classes`` on, which are unknown, have no metrics.
     """
-    metrics = RankingMetrics(*np.full((2, n_classes), np.nan))
+    metrics = RankingMetrics(
+        roc_auc=np.full(n_classes, np.nan), average_precision=np.full(n_classes, np.nan)
+    )
     if not blocks:
         return metrics
     units = np.concatenate([_compute_units(block) for block in blocks])
@@ -61,6 +64,7 @@ def compute_ranking_metrics(
     order = np.argsort(labels, kind="stable")
     present_labels, starts = np.unique(labels[order], return_index=True)
     documents_by_label = np.split(documents[order], starts[1:])
+    # Without labels, `split` returns one empty array.
     for k, label_documents in zip(present_labels.tolist(), documents_by_label, strict=False):
         if k < n_classes and label_documents.size < len(truth):
             ranks = _rank_with_ties(np.concatenate([block[:, k] for block in blocks]), units)
@@ -72,12 +76,13 @@ def compute_ranking_metrics(
 
 
 def _compute_units(log_posterior: Floats) -> Floats:
-    """Return the unit in the last place of each document's largest finite |log p|, (n_docs,)."""
-    return np.spacing(np.abs(log_posterior).max(axis=1, where=log_posterior > -np.inf, initial=0))
+    """Return the unit in the last place of the largest finite |log p|, shape (n_docs,)."""
+    is_finite = log_posterior > -np.inf
+    return np.spacing(np.abs(log_posterior).max(axis=1, where=is_finite, initial=0))
 
 
 def _rank_with_ties(log_probability: Floats, units: Floats) -> Ints:
-    """Return ascending ranks from 0 by log p of a class; all arrays have the shape (n_docs,).
+    """Return ascending ranks from 0 by log p of a class. All arrays have the shape (n_docs,).
 
     Neighbours share a rank if their log odds differ by at most `RANK_ROUNDING` ``units``. An error
     e of log odds is an error of (1 − p)·e in log p.
@@ -147,10 +152,11 @@ def compute_label_ranking_metrics(truth: Mask, log_posterior: Floats) -> Floats:
     is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
     precisions = [is_true[:, :k].sum(axis=1) / k for k in RANKING_DEPTHS]
 
-    gains = 1 / np.log2(np.arange(2, RANKING_DEPTHS[-1] + 2))
-    gain = is_true[:, : gains.size] @ gains[: is_true.shape[1]]
-    ideal_gains = np.append(np.inf, gains.cumsum())  # by number of true labels
-    ndcg = gain / ideal_gains[np.minimum(n_true, gains.size)]
+    discounts = 1 / np.log2(np.arange(2, RANKING_DEPTHS[-1] + 2))  # of each rank
+    gains = is_true[:, : discounts.size] @ discounts[: is_true.shape[1]]
+    # By number of true labels. The gain of a document without labels is 0, and 0 / ∞ = 0.
+    ideal_gains = np.append(np.inf, discounts.cumsum())
+    ndcg = gains / ideal_gains[np.minimum(n_true, discounts.size)]
 
     n_hits = is_true.cumsum(axis=1)
     precision_sums = (is_true * n_hits / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)

@@ -1,6 +1,6 @@
-"""Results of an evaluation: frozen dataclasses whose fields are the keys of the JSON.
+"""Results of an evaluation: records whose fields are the keys of the JSON output.
 
-They are rendered in `nbtext/report/`.
+`nbtext.metrics.evaluation` creates them, and `nbtext/report/` shows them.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class ClassResult:
     def f1_interval(self) -> Interval:
         """95 % interval of F1 = 2J/(1 + J), where J = hits / (support + answered − hits).
 
-        J, P. Jaccard's coefficient, is a proportion: of the documents with the class as true or
-        predicted label, those with both. F1 (L. Dice, 1945) rises with J, so the ends of Wilson's
+        J is P. Jaccard's coefficient: the proportion of hits among the documents with the class as
+        true or predicted label. F1 (L. Dice, 1945) rises with J, so the ends of Wilson's
         interval of J are transformed to those of F1.
         """
         low, high = wilson_interval(self.hits, self.support + self.answered - self.hits)
@@ -95,11 +95,10 @@ class ReliabilityBin(NamedTuple):
     high: float
     documents: int
     confidence: float | None
-    """Mean probability; None in an empty bin."""
+    """Mean probability. Like the next fields, it is None in an empty bin."""
     accuracy: float | None
-    """None in an empty bin."""
     interval: Interval | None
-    """95 % interval of the accuracy; None in an empty bin."""
+    """95 % interval of the accuracy."""
 
 
 class ProbabilityResult(NamedTuple):
@@ -108,7 +107,7 @@ class ProbabilityResult(NamedTuple):
     bins: tuple[ReliabilityBin, ...]
     """By ascending probability, with empty bins."""
     log_loss: float | None
-    """In nats; None if infinite."""
+    """In nats. None if infinite."""
     brier: float | None
     ece: float | None
     """Expected calibration error."""
@@ -128,7 +127,7 @@ class ClassPrior(NamedTuple):
     """Metrics of probabilities that always equal the class prior."""
 
     log_loss: float | None
-    """In nats; None if infinite."""
+    """In nats. None if infinite."""
     brier: float
 
 
@@ -142,7 +141,7 @@ class Baselines(NamedTuple):
 class KnownResult(NamedTuple):
     """The main metrics of the documents whose class the classifier contains.
 
-    They are None if there are no such documents.
+    The metrics are None if there are no such documents.
     """
 
     n: int
@@ -186,8 +185,8 @@ class EvaluationResult:
     top_2_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """Proportion of documents whose true class is among the two most probable.
 
-    None for multi-label models, and if there are no more classes than that. The next two fields
-    are similar.
+    None for multi-label models, and if there are at most two classes. The next two fields have the
+    same meaning for three and for five classes.
     """
     top_3_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     top_5_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
@@ -220,7 +219,7 @@ class EvaluationResult:
     """Number of documents by unknown label."""
     known: KnownResult
     slices: Mapping[str, Mapping[str, SliceResult]] | None = field(metadata=JSON_UNLESS_EMPTY)
-    """By column, then by value; None without columns."""
+    """By column, then by value. None without columns."""
     other_metrics: Mapping[str, float | None] = field(metadata=JSON_ENTRIES)
     """Metrics of `nbtext.metrics.outcomes.METRICS` that have no field here."""
 
