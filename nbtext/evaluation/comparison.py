@@ -223,14 +223,7 @@ class _Comparison:
         n_disagreements = sum(disagreement.documents for disagreement in disagreements)
         replicates: dict[str, Floats | None] = {**bootstrap_differences(cells, bootstrap, table)}
         n_differing = {"macro_f1": n_disagreements}
-        losses_a = self.a.documents
-        losses_b = self.b.documents
-        with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, an undefined difference
-            loss_differences = {
-                "log_loss": losses_b.log_loss - losses_a.log_loss,
-                "brier": losses_b.brier - losses_a.brier,
-            }
-        for name, values in loss_differences.items():
+        for name, values in self._subtract_losses().items():
             replicates[name] = bootstrap_mean(values, bootstrap)
             n_differing[name] = int(np.count_nonzero(values))
         side_a = _summarize_side(self.a)
@@ -244,7 +237,7 @@ class _Comparison:
             )
             for name in COMPARED_METRICS
         }
-        # Of accuracies, McNemar's test is exact.
+        # For accuracies, McNemar's test is exact.
         correct = _count_correct(cells)
         p_value = compute_mcnemar_p_value(correct.only_a_right, correct.only_b_right)
         differences["accuracy"] = replace(
@@ -261,6 +254,13 @@ class _Comparison:
             changed=n_disagreements,
             changes=disagreements,
         )
+
+    def _subtract_losses(self) -> dict[str, Floats]:
+        """Return the differences B − A of the losses of documents by metric, shape (n_docs,)."""
+        a = self.a.documents
+        b = self.b.documents
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ is nan, an undefined difference
+            return {"log_loss": b.log_loss - a.log_loss, "brier": b.brier - a.brier}
 
     def _count_cells(self) -> tuple[_PredictionCells, LabelTable, list[str]]:
         """Count documents by true label and both predictions.

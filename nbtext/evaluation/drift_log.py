@@ -281,7 +281,7 @@ class MetricDrift(NamedTuple):
 
 
 UNKNOWN_DRIFT = MetricDrift(None, None, None, chance=1.0)
-"""Of a metric without values in the run or in training."""
+"""Drift of a metric without values in the run or in training."""
 
 
 class DriftRun(NamedTuple):

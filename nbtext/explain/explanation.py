@@ -199,7 +199,7 @@ class Explainer:
                 document_matrix = matrix.take(np.array([row]))
                 rival = int(rivals[row])
                 _, labels = predicted[row : row + 1].to_pairs()
-                # Of an empty label set, the most probable label is explained.
+                # For an empty label set, the most probable label is explained.
                 explained_labels = labels.tolist() or [int(answers[row])]
                 for label in explained_labels:
                     yield self._explain_row(block, row, document_matrix, (label, rival))
