@@ -159,7 +159,7 @@ def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
     )
     numbers = [np.searchsorted(LABELS, column) for column in (truth, a, b)]
     made = bootstrap_differences(
-        _count_prediction_cells(*numbers, len(LABELS)),
+        _count_prediction_cells(numbers[0], numbers[1], numbers[2], len(LABELS)),
         Bootstrap(4000),
         single_label_table(len(LABELS)),
     )

@@ -102,7 +102,7 @@ class WhyNotFinder:
             if word is None or len(reduced.removed) == MAX_REMOVED_WORDS:
                 return replace(result, reason=NOT_ENOUGH)
             reduced = self._remove([*reduced.removed, word], words, document)
-        reduced = self._put_back_unnecessary(reduced, words, document)
+        reduced = self._put_back_unneeded(reduced, words, document)
         return replace(
             result,
             removed_words=words.count_occurrences(reduced.removed),
@@ -144,7 +144,7 @@ class WhyNotFinder:
             return None
         return names[strongest]
 
-    def _put_back_unnecessary(
+    def _put_back_unneeded(
         self, reduced: _ReducedDocument, words: LocatedWords, document: Document
     ) -> _ReducedDocument:
         """Put back the words whose removal is not necessary, the last removed one first."""
@@ -152,7 +152,7 @@ class WhyNotFinder:
             remaining = [name for name in reduced.removed if name != word]
             candidate = self._remove(remaining, words, document)
             if candidate.is_wanted_predicted:
-                return self._put_back_unnecessary(candidate, words, document)
+                return self._put_back_unneeded(candidate, words, document)
         return reduced
 
 
