@@ -163,7 +163,7 @@ def score_documents(
     for block in split_into_blocks(documents, count_document_bytes, block_size):
         counts = model.count_texts(*collect_contents(block))
         all_rows = np.arange(len(block))
-        for rows in iter_blocks(all_rows, n_columns=1, cells=model.max_block_documents):
+        for rows in iter_blocks(all_rows, n_columns=1, max_cells=model.max_block_documents):
             block_documents = [block[row] for row in rows.tolist()]
             yield ScoredBlock(block_documents, *model.score_counts(counts.take(rows)))
 

@@ -226,8 +226,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """
         counts = self.counts
         all_terms = np.arange(counts.n_terms)
-        pseudo_count_column, pseudo_tokens = self.language_models.compute_pseudo_counts(all_terms)
-        pseudo_tokens = pseudo_count_column[:, 0]
+        pseudo_counts = self.language_models.compute_pseudo_counts(all_terms)
         numerators = np.where(self.get_scored_terms(), counts.term_counts + pseudo_counts, 0.0)
         has_weight = numerators > 0
         logs = np.log(numerators, out=np.zeros_like(numerators), where=has_weight)
@@ -244,5 +243,5 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         sums: Floats = -logs.sum() - changes
         n_terms = np.count_nonzero(has_weight)
         if n_terms:
-            sums += n_terms * np.log(self.complement_tokens + pseudo_tokens)
+            sums += n_terms * np.log(self.complement_tokens + self.language_models.pseudo_tokens)
         return sums

@@ -10,59 +10,62 @@ from nbtext.cli.gates import GateOptions, parse_gates, report_gate_failures
 from nbtext.cli.prediction import DecisionOptions, build_decision_rule
 from nbtext.cli.shared_options import JobOptions, TrainingDocumentOptions, TrainingOptions
 from nbtext.errors import format_quantity, join_names
-from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbtext.evaluation.cross_validation import HeldOutEvaluation
     from nbtext.metrics.results import EvaluationResult
+    from nbtext.model.parallel_corpus import CountedCorpus
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class FoldOptions:
     """Options for the division of the corpus into folds."""
 
     folds: int = declarations.common_option(
         "--folds",
-        "documents",
         "Divide the corpus into N parts.",
+        group="documents",
         type=shared_options.WholeNumber(2),
         default=10,
     )
     repeats: int = declarations.common_option(
         "--repeats",
-        "documents",
         "Divide it N times, differently each time.",
+        group="documents",
         type=shared_options.WholeNumber(1),
         default=1,
     )
-    seed: int = shared_options.seed_field("documents", "Seed of the division into folds.")
+    seed: int = shared_options.seed_field("Seed of the division into folds.", group="documents")
     group_column: str | None = declarations.option(
         "--group-column",
-        "documents",
         "Keep documents with the same value in this column in one fold.",
+        group="documents",
         metavar="COLUMN",
     )
     time_column: str | None = declarations.option(
         "--time-column",
-        "documents",
         "Train on documents before each fold in time. The column has numbers, or dates and times "
         "of ISO 8601 in one zone.",
+        group="documents",
         metavar="COLUMN",
     )
     leave_one_out: bool = declarations.option(
         "--leave-one-out",
-        "documents",
         "Judge every document by the model of all others. Terms, smoothing and calibration are "
         "chosen once, from all documents.",
+        group="documents",
     )
 
     @property
     def column(self) -> str | None:
-        """The column that divides the corpus, or None."""
+        """The column that divides the corpus, or None if no column does."""
         return self.time_column or self.group_column
 
     @property
     def method(self) -> str:
-        """The method of division, for `nbtext.evaluation.cross_validation.validate_corpus`."""
+        """The method of `nbtext.evaluation.cross_validation.validate_corpus`."""
         if self.time_column:
             return "time"
         if self.group_column:
@@ -70,7 +73,7 @@ class FoldOptions:
         return "leave-one-out" if self.leave_one_out else "stratified"
 
 
-@dataclass(frozen=True, kw_only=True)
+@declarations.option_record
 class OutputOptions:
     """Options for the output."""
 
@@ -80,10 +83,9 @@ class OutputOptions:
     all: bool = shared_options.all_field()
     predictions: str | None = declarations.common_option(
         "--predictions",
-        "output",
         "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. "
-        "With --repeats there are the answers of "
-        "one after the other.",
+        "With --repeats there are the answers of one after the other.",
+        group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
 
@@ -94,8 +96,8 @@ def command(
     division: FoldOptions,
     output: OutputOptions,
     decision: DecisionOptions,
-    required: GateOptions,
-    running: JobOptions,
+    limits: GateOptions,
+    processes: JobOptions,
     training: TrainingOptions,
 ) -> int | None:
     """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
@@ -119,51 +121,59 @@ def command(
     )
     from nbtext.evaluation.cross_validation import validate_corpus
     from nbtext.report.evaluations import write_evaluation
-    from nbtext.report.predictions import format_prediction_lines
-    from nbtext.store.atomic import replace_file
 
     if division.leave_one_out and "top" in training.settings:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
     has_costs = decision.costs is not None
     # Report most mistakes in gates before the corpus is read.
-    parse_gates(required, has_costs=has_costs)
+    parse_gates(limits, has_costs=has_costs)
     documents = locate_documents(documents)
-    column = division.column
-    method = division.method
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
-    columns = [] if column is None else [column]
-    counted = read_and_count(documents, training.settings, running.jobs, columns=columns)
+    columns = [] if division.column is None else [division.column]
+    counted = read_and_count(documents, training.settings, processes.jobs, columns=columns)
     table = counted.corpus.counts.table
-    gates = parse_gates(required, table.n_classes, has_costs=has_costs)
+    gates = parse_gates(limits, table.n_classes, has_costs=has_costs)
     classes = list(counted.corpus.counts.labelled_statistics.classes)
     rule = build_decision_rule(decision, classes, table.posterior_type)
-    if method == "stratified" and division.folds <= table.n_documents:
+    if division.method == "stratified" and division.folds <= table.n_documents:
         warn_small_classes(table, division.folds)
     validation = validate_corpus(
         counted.corpus,
         counted.settings,
         rule,
-        method=method,
+        method=division.method,
         n_folds=division.folds,
         seed=division.seed,
         repeats=division.repeats,
-        jobs=running.jobs,
+        jobs=processes.jobs,
     )
     result = validation.result()
     if output.predictions is not None:
-        predictions = chain.from_iterable(repeat.to_predictions() for repeat in validation.repeats)
-        lines = format_prediction_lines(predictions, counted.corpus.names, table.posterior_type)
-        replace_file(output.predictions, lambda file: file.writelines(lines))
+        _write_predictions(validation.repeats, counted.corpus, output.predictions)
     counted.source.report_notices()
     _report_unlearnable(result)
     folds = None
     if validation.folds:
-        seed = None if method == "time" else division.seed
-        folds = validation.folds_result(method, column, seed)
+        # Folds by time are not drawn.
+        seed = None if division.method == "time" else division.seed
+        folds = validation.folds_result(division.method, division.column, seed)
     write_evaluation(
         output.output, result, show_all=output.all, folds=folds, leave_one_out=folds is None
     )
     return report_gate_failures(gate.find_failure(result) for gate in gates)
+
+
+def _write_predictions(
+    repeats: Iterable[HeldOutEvaluation], corpus: CountedCorpus, path: str
+) -> None:
+    """Write the held-out predictions of each repeat as JSON lines."""
+    from nbtext.report.predictions import format_prediction_lines
+    from nbtext.store.atomic import replace_file
+
+    predictions = chain.from_iterable(repeat.to_predictions() for repeat in repeats)
+    kind = corpus.counts.table.posterior_type
+    lines = format_prediction_lines(predictions, corpus.names, kind)
+    replace_file(path, lambda file: file.writelines(lines))
 
 
 def _report_unlearnable(result: EvaluationResult) -> None:

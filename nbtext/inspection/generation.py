@@ -82,7 +82,7 @@ class DocumentGenerator:
         self._coins = None
         """Probabilities of heads. None if words are drawn from language models."""
         probabilities = get_term_probabilities(model.fitted.text_classifier)
-        if probabilities is not None and probabilities.absence_probability is not None:
+        if probabilities is not None and probabilities.is_bernoulli:
             self._coins = probabilities
         self._words = _find_words(model)
         self.attributes = model.fitted.statistics.attributes.names

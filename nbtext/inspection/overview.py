@@ -381,7 +381,7 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         choices=parameters.choices,
         calibration=_describe_calibration(model),
         l2=own_parameters.l2,
-        boundary=_describe_boundary(model, own_parameters.boundary),
+        boundary=_describe_boundary(model, own_parameters.boundaries),
         linear=_describe_two_class_weights(model, own_parameters.two_class_boundary, top),
         members={
             name: _LengthPower(*weight) for name, weight in own_parameters.member_weights.items()
@@ -454,7 +454,7 @@ def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
 
 
 def _describe_boundary(
-    model: TextClassifier, boundary: Boundary | None
+    model: TextClassifier, boundary: ClassBoundaries | None
 ) -> dict[str, ClassBoundary] | None:
     """Return the discriminant function of each class, None for classifiers without boundaries."""
     if boundary is None:

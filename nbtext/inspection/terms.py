@@ -218,7 +218,7 @@ def _get_category_details(
     """Return the details of a category ``name=value``, which training may never have seen."""
     value = word.removeprefix(f"{attribute.name}=")
     # nan for a value that documents have, and for an impossible value.
-    unseen_pseudo_counts = f"of the values of {attribute.name!r}"
+    meaning = f"of the values of {attribute.name!r}"
     unseen_pseudo_count = float(attribute.get_unseen_pseudo_counts([value])[0])
     is_unseen = not np.isnan(unseen_pseudo_count)
     if is_unseen:
@@ -450,11 +450,11 @@ def collect_class_details(
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def measure(terms: Ints) -> _Measurements:
-        probability = probabilities.probability(terms)
-        if probabilities.corpus_probability is None:
+        probability = probabilities.compute_probability(terms)
+        if probabilities.compute_corpus_probability is None:
             corpus_probability = (probability * prior).sum(axis=1, keepdims=True)
         else:
-            corpus_probability = probabilities.corpus_probability(terms)
+            corpus_probability = probabilities.compute_corpus_probability(terms)
         lift = compute_lift(probability, corpus_probability)
         summands = mutual_information(models, prior, terms)[0]
         values = [table[:, classes] for table in (probability, lift, summands)]

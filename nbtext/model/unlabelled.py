@@ -286,7 +286,7 @@ class _ExpectationMaximisation:
         if not counts.is_closed:
             is_frequent = pool.term_documents >= MIN_TERM_DOCUMENTS
             is_dropped = find_dropped_terms(pool.vocabulary, settings, parameters.choices)
-            is_used |= is_frequent & ~is_dropped & ~is_category(pool.vocabulary)
+            is_used |= is_frequent & ~is_dropped & ~mask_categories(pool.vocabulary)
         is_used = include_ngram_parts(pool.vocabulary, is_used)
         counts, new_ids, new_pool_ids = counts.widen(pool.vocabulary.restrict(is_used))
 
