@@ -52,7 +52,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("width", [NARROW, WIDE])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_page_is_shown(
+def test_report_page_renders_without_errors_or_network_requests(
     reader: browser.Browser, pages: dict[str, Path], name: str, width: int, dark: bool
 ) -> None:
     reader.open(pages[name], width=width, dark=dark)
@@ -67,7 +67,9 @@ def test_a_page_is_shown(
     assert max(red, green, blue) < 60 if dark else min(red, green, blue) > 200
 
 
-def test_hostile_text_does_nothing(reader: browser.Browser, pages: dict[str, Path]) -> None:
+def test_hostile_text_in_a_page_is_not_executed(
+    reader: browser.Browser, pages: dict[str, Path]
+) -> None:
     reader.open(pages["hostile"], width=WIDE)
     assert reader.value("document.title").startswith(
         "A report: <script>document.title='owned'</script>"
@@ -82,7 +84,7 @@ def test_hostile_text_does_nothing(reader: browser.Browser, pages: dict[str, Pat
     assert reader.value("document.querySelector('main').nextElementSibling") is None
 
 
-def test_the_policy_lets_no_script_in_and_nothing_load(
+def test_content_security_policy_blocks_scripts_and_loading(
     reader: browser.Browser, tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
@@ -95,14 +97,16 @@ def test_the_policy_lets_no_script_in_and_nothing_load(
     assert reader.blocked == ["csp"]
 
 
-def test_an_empty_page_would_be_noticed(reader: browser.Browser, tmp_path: Path) -> None:
+def test_screenshot_of_an_empty_page_has_few_distinct_bytes(
+    reader: browser.Browser, tmp_path: Path
+) -> None:
     page = tmp_path / "page.html"
     page.write_text("<!doctype html><title>nothing</title>", encoding="utf-8")
     reader.open(page, width=WIDE)
     assert distinct_bytes(reader.screenshot()) < 10
 
 
-def test_wide_tables_scroll_in_frames_of_their_own(
+def test_wide_tables_scroll_in_their_own_frames(
     reader: browser.Browser, pages: dict[str, Path]
 ) -> None:
     reader.open(pages["many"], width=NARROW)
@@ -117,7 +121,7 @@ def test_wide_tables_scroll_in_frames_of_their_own(
     )
 
 
-def test_bars_and_marks_are_as_long_as_they_say(
+def test_bars_and_marks_have_the_length_of_their_values(
     reader: browser.Browser, pages: dict[str, Path]
 ) -> None:
     reader.open(pages["plain"], width=WIDE)
@@ -130,7 +134,7 @@ def test_bars_and_marks_are_as_long_as_they_say(
         assert reader.value(f"document.querySelector('blockquote {pair}').title.endsWith(' nats')")
 
 
-def test_it_prints_in_dark_ink_on_light_paper(
+def test_page_prints_dark_text_on_a_light_background(
     reader: browser.Browser, pages: dict[str, Path]
 ) -> None:
     reader.open(pages["plain"], width=WIDE, dark=True)

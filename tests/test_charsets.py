@@ -33,7 +33,7 @@ def mail_of(body: bytes, label: str) -> str:
     return read_mail(head.encode() + base64.encodebytes(body), MailOptions())[0].decode()
 
 
-def test_the_table_is_whole() -> None:
+def test_charset_table_has_all_labels_of_the_standard() -> None:
     """The standard has 228 labels; six of them mean that the text is not read."""
     labels = [label for of_codec in LABELS.values() for label in of_codec]
     assert len(labels) == len(set(labels)) == 222
@@ -41,7 +41,7 @@ def test_the_table_is_whole() -> None:
 
 
 @pytest.mark.parametrize("codec", WORDS)
-def test_every_label_is_read_like_its_encoding(codec: str) -> None:
+def test_every_charset_label_is_decoded_with_its_encoding(codec: str) -> None:
     word = WORDS[codec]
     body = word.encode(codec)
     for label in LABELS[codec]:
@@ -61,24 +61,26 @@ def test_every_label_is_read_like_its_encoding(codec: str) -> None:
         *((name, None) for name in ("", "klingon", "base64", "rot13", "undefined", "idna", "punycode", "unicode_escape", "iso-2022-cn", "u\0", "x" * 999)),
     ],
 )  # fmt: skip
-def test_other_names_are_pythons_if_they_are_charsets(label: str, codec: str | None) -> None:
+def test_charset_names_of_python_are_accepted_if_they_are_charsets(
+    label: str, codec: str | None
+) -> None:
     assert find_codec(label) == codec
 
 
 @pytest.mark.parametrize("name", ["punycode", "idna", "base64", "undefined"])
-def test_a_codec_that_is_no_charset_is_no_encoding(name: str) -> None:
+def test_codecs_that_are_not_charsets_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="encoding"):
         Reading.from_values({"encoding": name})
 
 
-def test_bytes_that_windows_leaves_undefined_are_control_characters() -> None:
+def test_bytes_undefined_in_windows_codecs_decode_to_control_characters() -> None:
     assert bytes(range(256)).decode("cp1252", UNDEFINED_AS_CONTROLS)[0x80:0x82] == "€\x81"
     for codec, body in (("cp1253", b"\xd2"), ("cp949", b"\x81"), ("utf-8", b"\x81")):
         with pytest.raises(UnicodeDecodeError):
             body.decode(codec, UNDEFINED_AS_CONTROLS)
 
 
-def test_a_page_that_declares_utf_16_can_be_read_as_it_was_found() -> None:
+def test_page_that_declares_utf_16_in_ascii_is_decoded_as_utf_8() -> None:
     assert decode_html("<meta charset=utf-16>café!".encode(), "auto") == (
         " café!".encode(),
         NO_DECODING_ISSUES,

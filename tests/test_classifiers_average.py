@@ -57,7 +57,7 @@ def pooled_by_hand(of: TextClassifier, texts: list[str]) -> Floats:
 @pytest.mark.parametrize(
     "members", ["multinomial:log+logistic", ADDITIVE, "bernoulli+complement:tfidf+multinomial"]
 )
-def test_scores_are_weighted_sums_of_those_of_the_members(members: str) -> None:
+def test_ensemble_scores_are_weighted_sums_of_member_scores(members: str) -> None:
     of = model(classifier="average", members=members)
     texts = [
         "the red cat purrs",
@@ -85,7 +85,7 @@ def drawn(
 
 @examples(5)
 @given(st.integers(0, 1000), st.integers(2, 3))
-def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> None:
+def test_ensemble_weights_match_the_optimum_of_scipy(seed: int, n_members: int) -> None:
     from scipy.optimize import minimize
     from scipy.special import logsumexp
 
@@ -113,7 +113,7 @@ def test_weights_are_the_best_that_scipy_finds(seed: int, n_members: int) -> Non
 
 @examples(15)
 @given(st.integers(0, 1000))
-def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None:
+def test_weight_of_a_single_member_is_the_inverse_temperature(seed: int) -> None:
     """Both fits stop where a step gains next to nothing: the farthest apart of these seeds, 973, are 0.46 %."""
     scores, truth, lengths, heavy = drawn(seed)
     calibration, pool = (
@@ -126,7 +126,7 @@ def test_the_weight_of_one_member_is_one_over_its_temperature(seed: int) -> None
     )
 
 
-def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
+def test_held_out_documents_are_not_predicted_better_than_new_ones() -> None:
     """Labels drawn by chance: weights fitted to the very documents that they answer would make these look less than certain to be a coin's throw."""
     draw = np.random.default_rng(4)
     losses = []
@@ -140,7 +140,7 @@ def test_left_out_documents_are_answered_no_better_than_new_ones() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
-def test_a_long_document_left_out_under_a_wrong_label_is_not_impossible(seed: int) -> None:
+def test_long_held_out_document_with_wrong_label_keeps_positive_probability(seed: int) -> None:
     """Temperatures fitted without the long ones would be extrapolated to their length: one document would then outweigh all others in `prevalence`."""
     draw = np.random.default_rng(seed)
     short = [
@@ -154,7 +154,7 @@ def test_a_long_document_left_out_under_a_wrong_label_is_not_impossible(seed: in
     assert found.log_posterior[np.arange(len(found.truth)), found.truth.indices].min() > -5
 
 
-def test_without_documents_weights_are_equal() -> None:
+def test_weights_without_documents_are_equal() -> None:
     pool = fit_ensemble_weights(
         np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     )
@@ -182,7 +182,7 @@ def test_without_documents_weights_are_equal() -> None:
         ),
     ],
 )
-def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
+def test_names_of_members_are_normalised(members: str, wanted: str) -> None:
     settings = Settings(classifier="average", members=members)
     assert settings.members == wanted
     own = [
@@ -216,19 +216,19 @@ def test_members_are_named_in_one_way(members: str, wanted: str) -> None:
         ),
     ],
 )
-def test_what_names_no_members_is_refused(members: str) -> None:
+def test_invalid_members_are_refused(members: str) -> None:
     with pytest.raises(UsageError, match="members must be"):
         Settings(members=members)
 
 
-def test_a_weighting_that_a_member_does_not_take_is_refused() -> None:
+def test_weighting_that_a_member_does_not_support_is_refused() -> None:
     with pytest.raises(
         UsageError, match="classifier bernoulli and weighting tfidf exclude each other"
     ):
         model(classifier="average", members="multinomial+bernoulli:tfidf")
 
 
-def test_attributes_add_to_the_pool() -> None:
+def test_attributes_add_to_the_ensemble_scores() -> None:
     rows = [
         {"text": "cat purrs", "legs": 4.5},
         {"text": "cat sleeps", "legs": 4},
@@ -243,7 +243,7 @@ def test_attributes_add_to_the_pool() -> None:
     ]
 
 
-def test_inspect_shows_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_shows_the_ensemble_weights(capsys: pytest.CaptureFixture[str]) -> None:
     of = model(classifier="average")
     found = build_overview(of, 0)
     assert isinstance(of.fitted.classifier, EnsembleClassifier)
@@ -288,7 +288,7 @@ ASKED = ["ant bee", "cow dog", "ant ant ant", "", "unheard"]
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
-def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier: Any) -> None:
+def test_evidence_mixture_weights_member_posteriors_by_their_evidence(classifier: Any) -> None:
     """Against models of each pseudo-count, whose evidence is the product of predictions for the multinomial: tokens of a class one after the other."""
     of = by_evidence(f"{classifier}:0.1+{classifier}:1+{classifier}", ROWS)
     posteriors: list[Floats] = []
@@ -324,7 +324,7 @@ def test_a_mixture_weighs_the_posteriors_of_members_by_their_evidence(classifier
     assert [scale for scale, _ in shown.values()] == pytest.approx(shares.tolist(), rel=1e-9)
 
 
-def test_weights_by_evidence_follow_documents_that_come_and_go(tmp_path: Path) -> None:
+def test_evidence_weights_follow_added_and_removed_documents(tmp_path: Path) -> None:
     """The evidence is a function of the counts."""
     write("some.tsv", "".join(f"{label}\t{text}\n" for label, text in ROWS[:3]))
     write("rest.tsv", "".join(f"{label}\t{text}\n" for label, text in ROWS[3:]))
@@ -361,13 +361,13 @@ def test_weights_by_evidence_follow_documents_that_come_and_go(tmp_path: Path) -
         ("multinomial:1+multinomial:2 --estimate ml", "maximum likelihood has no prior"),
     ],
 )
-def test_members_without_an_evidence_or_of_other_data_are_refused(
+def test_members_without_comparable_evidence_are_refused(
     pets: Path, members: str, why: str
 ) -> None:
     assert why in fail(2, f"train pets --classifier average --combine evidence --members {members}")
 
 
-def test_a_model_that_evidence_rules_out_leaves_all_to_the_others() -> None:
+def test_model_with_negligible_evidence_gets_no_weight() -> None:
     rows = [("a", "ant " * 3000), ("b", "bee " * 3000)]
     of = by_evidence("multinomial:0.1+multinomial:1000", rows)
     alone = TextClassifier(stemmer="none", calibration="none", smoothing=0.1).fit(*parted(rows))
@@ -377,7 +377,7 @@ def test_a_model_that_evidence_rules_out_leaves_all_to_the_others() -> None:
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_members_of_a_pool_have_pseudo_counts_of_their_own() -> None:
+def test_members_have_their_own_pseudo_counts() -> None:
     of = model(
         classifier="average", members="multinomial:0.1+multinomial:5+bernoulli", calibration="none"
     )

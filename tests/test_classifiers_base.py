@@ -59,21 +59,21 @@ CORPUS: list[oracle.Labelled] = [("a", ["ant"]), ("b", []), ("a", ["bee"]), ("a"
         ({"b": 1, "a": 0, "other": 5}, [0, 1]),
     ],
 )
-def test_each_kind_of_prior_is_its_formula(
+def test_each_kind_of_class_prior_matches_its_formula(
     kind: str | dict[str, float], prior: list[float]
 ) -> None:
     assert compute_class_prior(kind, statistics_of(CORPUS)).tolist() == prior
 
 
 @given(strategies.corpora, st.sampled_from([0.0, 0.5, 1.0, 100.0]))
-def test_priors_are_those_of_the_slow_twin(corpus: list[oracle.Labelled], added: float) -> None:
+def test_class_priors_match_the_slow_twin(corpus: list[oracle.Labelled], added: float) -> None:
     wanted = [float(p) for p in oracle.class_prior(oracle.count(corpus), added).values()]
     assert compute_class_prior(
         f"smoothed:{added}", statistics_of(corpus)
     ).tolist() == pytest.approx(wanted, rel=1e-14)
 
 
-def test_weights_that_leave_no_class_possible_are_refused() -> None:
+def test_class_weights_that_are_zero_for_every_class_are_refused() -> None:
     with pytest.raises(UsageError, match="class"):
         compute_class_prior({"a": 0, "b": 0, "other": 1}, statistics_of(CORPUS))
 
@@ -87,14 +87,14 @@ def test_weights_that_leave_no_class_possible_are_refused() -> None:
         ({"a": 1, "b": 0}, True),
     ],
 )
-def test_a_class_without_documents_is_none_whatever_its_weight(prior: Any, left: bool) -> None:
+def test_class_without_documents_has_no_prior_weight(prior: Any, left: bool) -> None:
     statistics = statistics_from_table([[1, 0]], [2, 0], [[1, 0]])
     statistics = replace(statistics, classes=("a", "b"))
     assert bool(compute_prior_weights(prior, statistics).any()) is left
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "gaussian"])
-def test_a_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
+def test_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
     """Left out, it leaves no class possible."""
     model = TextClassifier(classifier=name).fit(["an apple"], ["fruit"])
     assert model.predict_proba(["apple", ""]).tolist() == [[1], [1]]
@@ -110,7 +110,7 @@ def test_a_corpus_of_one_document_is_calibrated(name: ClassifierName) -> None:
     ],
     ids=str,
 )
-def test_by_hand(
+def test_term_probabilities_match_textbook_values(
     parameters: dict[str, Any], symbol: str, chinese: list[float], tokyo: list[float]
 ) -> None:
     of = model_of_china(**parameters)
@@ -122,7 +122,7 @@ def test_by_hand(
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log", "tfidf"])
-def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str) -> None:
+def test_selected_terms_share_one_distribution(weighting: str) -> None:
     of = model_of_china(weighting=weighting, top=4)
     found = get_term_probabilities(of.fitted.classifier)
     assert found is not None
@@ -142,7 +142,7 @@ def test_tokens_share_one_distribution_over_the_terms_that_count(weighting: str)
         )
 
 
-def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None:
+def test_bernoulli_terms_each_have_a_probability_of_absence() -> None:
     of = model_of_china(classifier="bernoulli")
     found = get_term_probabilities(of.fitted.classifier)
     assert found is not None
@@ -154,7 +154,7 @@ def test_coins_have_a_probability_of_their_own_that_they_are_not_there() -> None
     assert found.compute_probability(terms).sum(axis=0) != pytest.approx(np.ones(2))
 
 
-def test_a_model_of_the_other_classes_has_none() -> None:
+def test_complement_model_has_no_term_probabilities() -> None:
     assert get_term_probabilities(model_of_china(classifier="complement").fitted.classifier) is None
 
 
@@ -169,7 +169,7 @@ class Silent(Classifier):
         return np.tile(self.log_prior, (matrix.n_documents, 1)), matrix.known_tokens
 
 
-def test_a_classifier_that_says_nothing_more_has_an_answer_to_every_question() -> None:
+def test_minimal_classifier_has_defaults_for_every_method() -> None:
     of = model_of_china()
     silent = Silent.estimate(of.fitted.classifier.training)
     matrix = of.fitted.count_texts([b"Chinese Tokyo", b""])
@@ -192,7 +192,7 @@ def test_a_classifier_that_says_nothing_more_has_an_answer_to_every_question() -
     )
 
 
-def test_its_left_out_documents_are_scored_by_folds_and_calibrated() -> None:
+def test_minimal_classifier_scores_held_out_documents_by_folds_and_is_calibrated() -> None:
     """Three documents of China and one of Japan: without it the prior of the label falls."""
     of = model_of_china()
     silent = Silent.estimate(of.fitted.classifier.training)

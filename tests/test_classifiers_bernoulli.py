@@ -85,7 +85,7 @@ def slow(corpus: list[oracle.Labelled], smoothing: float, sequence: list[str]) -
     smoothing=st.sampled_from([0.0, 0.01, 1.0, 20.0]),
     documents=strategies.asked,
 )
-def test_scores_are_those_of_the_slow_twin(
+def test_bernoulli_scores_match_the_slow_twin(
     estimate: str, corpus: list[oracle.Labelled], smoothing: float, documents: list[list[str]]
 ) -> None:
     """Without smoothing too, where coins fall on one side only: what every document of a class held has to be there."""
@@ -96,7 +96,7 @@ def test_scores_are_those_of_the_slow_twin(
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
-def test_with_hardly_any_smoothing_what_is_missing_still_costs(estimate: str) -> None:
+def test_bernoulli_missing_terms_lower_the_score_with_tiny_smoothing(estimate: str) -> None:
     model = fitted([("a", ["ant"]), ("a", ["ant"]), ("b", ["bee"])], 1e-20, estimate=estimate)
     joint = scores(model, [["bee"], []])
     assert np.all(joint[:, 0] < -40)
@@ -109,7 +109,7 @@ def test_with_hardly_any_smoothing_what_is_missing_still_costs(estimate: str) ->
     st.floats(1.01, 50),
     st.floats(1.01, 50),
 )
-def test_estimates_are_mean_and_mode_of_scipys_beta(
+def test_bernoulli_estimates_are_mean_and_mode_of_scipys_beta(
     cases: tuple[int, int], a: float, b: float
 ) -> None:
     successes, trials = cases
@@ -122,7 +122,7 @@ def test_estimates_are_mean_and_mode_of_scipys_beta(
     )
 
 
-def test_only_selected_terms_count() -> None:
+def test_bernoulli_scores_use_only_selected_terms() -> None:
     model = fitted(CHINA, over=["chinese", "japan"])
     assert scores(model, [["tokyo", "macao"], []]).tolist() == [model.bias.tolist()] * 2
     assert np.exp(scores(model, [["japan", "tokyo"]])[0]) == pytest.approx(
@@ -130,7 +130,7 @@ def test_only_selected_terms_count() -> None:
     )
 
 
-def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(
+def test_bernoulli_documents_stay_sparse_and_terms_are_processed_in_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Documents by terms would be 400 × 3,000; no question is for more cells than allowed."""
@@ -158,7 +158,7 @@ def test_documents_stay_sparse_and_terms_are_asked_for_in_parts(
     np.testing.assert_allclose(scores(model, [terms for _, terms in corpus]), wanted, rtol=1e-12)
 
 
-def test_auto_is_by_evidence_and_a_tenth_where_no_class_has_two_documents() -> None:
+def test_bernoulli_auto_smoothing_is_by_evidence_or_else_a_tenth() -> None:
     model = TextClassifier(classifier="bernoulli").fit(["ant bee", "cat"], ["a", "b"])
     assert model.fitted.parameters.smoothing == 0.1
     model = TextClassifier(classifier="bernoulli").fit(
@@ -178,7 +178,7 @@ def test_auto_is_by_evidence_and_a_tenth_where_no_class_has_two_documents() -> N
     )
 
 
-def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path) -> None:
+def test_bernoulli_presence_and_absence_can_have_different_pseudo_counts(tmp_path: Path) -> None:
     """The four documents about China of IIR: θ of "Chinese" is (3 + 1)/(3 + 1 + 2) in the three of "yes" under Beta(1, 2)."""
     texts, labels = CHINA_TEXTS, CHINA_LABELS
     model = TextClassifier(classifier="bernoulli", smoothing=(1, 2), stemmer="none").fit(
@@ -206,12 +206,12 @@ def test_presence_and_absence_can_have_pseudo_counts_of_their_own(tmp_path: Path
     assert np.array_equal(same.predict_proba(texts), one.predict_proba(texts))
 
 
-def test_two_pseudo_counts_on_the_command_line(tmp_path: Path, pets: Path) -> None:
+def test_command_line_accepts_two_pseudo_counts(tmp_path: Path, pets: Path) -> None:
     succeed("train pets -m", "m", "--classifier", "bernoulli", "--smoothing", "0.1,2")
     assert "0.1 with a term, 2 without" in succeed("inspect -m", "m").text
 
 
-def test_two_classes_are_a_linear_model_which_inspect_lists(tmp_path: Path) -> None:
+def test_inspect_lists_two_class_bernoulli_as_a_linear_model(tmp_path: Path) -> None:
     texts = {
         "spam": ["offer is secret", "click secret link", "secret sports link"],
         "ham": ["play sports today", "secret sports event"],

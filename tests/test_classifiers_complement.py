@@ -69,7 +69,7 @@ def scores(
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0, 7.5])
 @examples(6)
 @given(corpus=mixed, documents=strategies.asked)
-def test_scikit_learn_says_the_same_class_by_class(
+def test_complement_scores_match_scikit_learn_for_each_class(
     weighting: str, alpha: float, corpus: list[Labelled], documents: list[list[str]]
 ) -> None:
     given_ = training(corpus, alpha, weighting=weighting)
@@ -101,7 +101,7 @@ def dense(matrix: Any, weighting: str, of: Training) -> Floats:
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
 @given(corpus=mixed, documents=strategies.asked)
-def test_two_classes_are_compared_as_by_the_multinomial_without_prior(
+def test_complement_with_two_classes_equals_multinomial_without_prior(
     weighting: str, corpus: list[Labelled], documents: list[list[str]]
 ) -> None:
     two = [("a" if label == corpus[0][0] else "b", terms) for label, terms in corpus]
@@ -120,7 +120,7 @@ def test_two_classes_are_compared_as_by_the_multinomial_without_prior(
 
 @pytest.mark.parametrize("shape", ["symmetric", "background"])
 @given(corpus=mixed, over=st.sets(st.sampled_from(strategies.WORDS)), documents=strategies.asked)
-def test_the_weights_of_a_class_are_normalised_over_selected_terms(
+def test_complement_class_weights_are_normalised_over_selected_terms(
     shape: str, corpus: list[Labelled], over: set[str], documents: list[list[str]]
 ) -> None:
     """The slow twin: the complement of every class summed anew."""
@@ -155,7 +155,7 @@ def test_the_weights_of_a_class_are_normalised_over_selected_terms(
     ),
     size=st.sampled_from([0.3, 2.0, 40.0]),
 )
-def test_shares_are_in_the_order_of_the_scores(scores: list[list[int]], size: float) -> None:
+def test_proportions_are_in_the_order_of_the_scores(scores: list[list[int]], size: float) -> None:
     table = np.array(scores) / 10
     found = log_proportions(table, np.full(len(scores), size))
     assert np.isfinite(found).all()
@@ -166,7 +166,7 @@ def test_shares_are_in_the_order_of_the_scores(scores: list[list[int]], size: fl
             ]
 
 
-def test_shares_are_found_again_from_what_is_not_of_a_class() -> None:
+def test_proportions_are_recovered_from_complement_scores() -> None:
     shares = np.array([[0.5, 0.3, 0.2], [0.6, 0.2, 0.2]])
     scores = -7 * np.log(1 - shares) + 11
     linear = (scores - scores.max(axis=1, keepdims=True)) / 7 / 1000
@@ -181,7 +181,7 @@ def test_shares_are_found_again_from_what_is_not_of_a_class() -> None:
     )
 
 
-def test_variants_score_alike_and_order_alike() -> None:
+def test_identical_documents_have_identical_scores_and_order() -> None:
     corpus: list[Labelled] = [("x", ["ant", "bee"]), ("y", ["cat", "dog"]), ("z", ["eel", "ant"])]
     model = ComplementNaiveBayes.estimate(training(corpus, weighting="tfidf"))
     variants = model.list_calibration_variants()
@@ -197,7 +197,7 @@ def test_variants_score_alike_and_order_alike() -> None:
         )
 
 
-def test_only_selected_terms_make_up_the_length_of_a_document() -> None:
+def test_document_length_includes_only_selected_terms() -> None:
     corpus: list[Labelled] = [("x", ["ant", "bee"]), ("y", ["cat", "dog"]), ("z", ["eel"])]
     model = ComplementNaiveBayes.estimate(
         training(corpus, over={"ant", "cat", "eel"}, weighting="tfidf")
@@ -209,12 +209,12 @@ def test_only_selected_terms_make_up_the_length_of_a_document() -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_without_smoothing_it_is_refused(weighting: str) -> None:
+def test_complement_without_smoothing_is_refused(weighting: str) -> None:
     with pytest.raises(UsageError, match=r"exclude each other: a count of 0|needs smoothing"):
         ComplementNaiveBayes.estimate(training(CHINA, 0.0, weighting=weighting))
 
 
-def test_a_pseudo_count_that_is_lost_beside_the_counts_is_not_lost_where_there_are_none() -> None:
+def test_tiny_pseudo_count_still_counts_for_terms_without_counts() -> None:
     many = 20_000
     model = TextClassifier(
         classifier="complement", weighting="tfidf", smoothing=1e-12, calibration="none"
@@ -228,7 +228,7 @@ def test_a_pseudo_count_that_is_lost_beside_the_counts_is_not_lost_where_there_a
 @pytest.mark.parametrize("kind", [ComplementNaiveBayes, MultinomialNaiveBayes])
 @examples(6)
 @given(corpus=mixed)
-def test_unseen_documents_are_scored_by_models_made_of_the_others(
+def test_held_out_documents_are_scored_by_models_of_the_other_documents(
     kind: Any, weighting: str, corpus: list[Labelled]
 ) -> None:
     """Each document of the sample, here all of them, by the model of the documents outside its fold, idf and all; multinomial leaves one out."""

@@ -127,19 +127,19 @@ def assert_same_scores(
 
 
 @EVERY
-def test_it_learns(options: Options) -> None:
+def test_classifier_learns_to_separate_classes(options: Options) -> None:
     model = learnt(options)
     assert model.score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.8
     np.testing.assert_allclose(model.predict_proba(ASKED).sum(axis=1), 1, rtol=1e-9)
 
 
 @EVERY_AND_WEAK
-def test_fitted_twice_it_is_the_same_to_the_byte(options: Options, tmp_path: Path) -> None:
+def test_fitting_twice_gives_identical_files(options: Options, tmp_path: Path) -> None:
     assert saved(fitted(CORPUS, options), tmp_path) == saved(learnt(options), tmp_path)
 
 
 @EVERY_AND_WEAK
-def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path) -> None:
+def test_order_of_documents_does_not_change_scores(options: Options, tmp_path: Path) -> None:
     shuffled = [CORPUS[row] for row in np.random.default_rng(5).permutation(len(CORPUS)).tolist()]
     one, other = learnt(options), fitted(shuffled, options)
     assert_same_scores(other.joint_log_likelihood(ASKED), one.joint_log_likelihood(ASKED), options)
@@ -158,7 +158,7 @@ def test_the_order_of_documents_does_not_matter(options: Options, tmp_path: Path
 
 
 @EVERY
-def test_without_the_words_of_why_not_it_predicts_the_label(options: Options) -> None:
+def test_removing_the_words_of_why_not_predicts_the_wanted_label(options: Options) -> None:
     model = learnt(options)
     found: list[WhyNotResult] = []
     for wanted in model.classes:
@@ -178,7 +178,7 @@ def test_without_the_words_of_why_not_it_predicts_the_label(options: Options) ->
 
 
 @EVERY
-def test_renamed_classes_are_renamed_answers(options: Options) -> None:
+def test_renamed_classes_give_renamed_predictions(options: Options) -> None:
     names = {"alpha": "z", "beta": "a", "gamma": "m"}
     one = fitted(CORPUS, options, calibration="none")
     other = fitted([(names[label], text) for label, text in CORPUS], options, calibration="none")
@@ -193,7 +193,7 @@ def test_renamed_classes_are_renamed_answers(options: Options) -> None:
 
 
 @EVERY
-def test_renamed_terms_change_nothing(options: Options) -> None:
+def test_renamed_terms_do_not_change_scores(options: Options) -> None:
     words = sorted({word for _, text in CORPUS for word in text.split()})
     order = np.random.default_rng(2).permutation(len(words)).tolist()
     names = {word: f"w{number:03d}" for word, number in zip(words, order, strict=True)}
@@ -213,7 +213,7 @@ def test_renamed_terms_change_nothing(options: Options) -> None:
 
 
 @EVERY
-def test_terms_that_it_has_not_seen_count_for_nothing(options: Options) -> None:
+def test_unknown_terms_do_not_change_scores(options: Options) -> None:
     model = learnt(options)
     assert (
         model.joint_log_likelihood(["unseen word", ""]).tolist()
@@ -225,7 +225,7 @@ def test_terms_that_it_has_not_seen_count_for_nothing(options: Options) -> None:
 
 
 @EVERY
-def test_selected_terms_alone_count(options: Options) -> None:
+def test_only_selected_terms_change_scores(options: Options) -> None:
     model = fitted(CORPUS, options, top=5)
     kept = np.flatnonzero(model.fitted.parameters.selected_terms).tolist()
     assert len(kept) == 5
@@ -241,7 +241,7 @@ def test_selected_terms_alone_count(options: Options) -> None:
 
 
 @EVERY
-def test_empty_documents_are_documents(options: Options) -> None:
+def test_empty_training_documents_are_counted_as_documents(options: Options) -> None:
     model = fitted([*CORPUS, *((label, "") for label in CLASSES), ("alpha", "")], options)
     assert model.fitted.statistics.n_documents == len(CORPUS) + 4
     probabilities = model.predict_proba([*ASKED, "", " "])
@@ -250,7 +250,7 @@ def test_empty_documents_are_documents(options: Options) -> None:
 
 
 @EVERY
-def test_documents_without_terms_leave_the_class_prior(options: Options, tmp_path: Path) -> None:
+def test_documents_without_terms_get_the_class_prior(options: Options, tmp_path: Path) -> None:
     model = fitted([("a", ""), ("b", ""), ("b", "-")], options)
     probabilities = model.predict_proba(["", "anything"])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
@@ -262,14 +262,14 @@ def test_documents_without_terms_leave_the_class_prior(options: Options, tmp_pat
 
 
 @EVERY
-def test_one_class_is_always_the_answer(options: Options) -> None:
+def test_single_class_is_always_predicted(options: Options) -> None:
     model = fitted([("only", text) for _, text in CORPUS], options)
     assert model.predict([*ASKED, ""]).tolist() == ["only"] * (len(ASKED) + 1)
     assert model.predict_proba(ASKED).tolist() == [[1.0]] * len(ASKED)
 
 
 @EVERY
-def test_a_class_of_one_document_is_a_class(options: Options) -> None:
+def test_class_with_one_document_is_predicted(options: Options) -> None:
     model = fitted([*CORPUS, ("single", "solo solo aria alone lonely one sole")], options)
     probabilities = model.predict_proba([*ASKED, "solo aria alone", ""])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
@@ -278,7 +278,7 @@ def test_a_class_of_one_document_is_a_class(options: Options) -> None:
 
 
 @EVERY_AND_WEAK
-def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> None:
+def test_saved_and_loaded_model_is_the_same(options: Options, tmp_path: Path) -> None:
     model = learnt(options)
     written = saved(model, tmp_path)
     loaded = TextClassifier.load("m")
@@ -295,7 +295,7 @@ def test_saved_and_loaded_it_is_the_same(options: Options, tmp_path: Path) -> No
 
 
 @EVERY
-def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> None:
+def test_additive_scores_are_sums_over_terms(options: Options) -> None:
     """But for what depends on the length of a document alone, and is the same in every class."""
     model = learnt(options)
     summed = get_additive_classifier(model.fitted.classifier)
@@ -324,13 +324,13 @@ def test_scores_that_are_sums_over_terms_are_these_sums(options: Options) -> Non
 
 
 @EVERY
-def test_its_probabilities_are_some(options: Options, tmp_path: Path) -> None:
+def test_probabilities_of_the_model_pass_verification(options: Options, tmp_path: Path) -> None:
     saved(learnt(options), tmp_path)
     require_sound("m")
 
 
 @EVERY
-def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
+def test_arrays_that_training_cannot_produce_are_refused(options: Options) -> None:
     model = learnt(options)
     training = Training(
         model.fitted.statistics,
@@ -357,9 +357,7 @@ def test_what_it_cannot_have_kept_is_refused(options: Options) -> None:
 
 
 @EVERY_AND_WEAK
-def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(
-    options: Options, tmp_path: Path
-) -> None:
+def test_partial_fit_equals_one_fit_or_is_refused(options: Options, tmp_path: Path) -> None:
     whole, parts = learnt(options), fitted(CORPUS[:40], options)
     texts, labels = [text for _, text in CORPUS[40:]], [label for label, _ in CORPUS[40:]]
     if is_additive(options):
@@ -372,7 +370,7 @@ def test_fitted_in_parts_it_is_that_of_one_fit_or_says_that_it_cannot(
 
 
 @EVERY
-def test_calibration_leaves_the_answers(options: Options) -> None:
+def test_calibration_does_not_change_predictions(options: Options) -> None:
     asked = [*ASKED, "alpha1", "beta2 beta2 common03", "gamma0 alpha1"]
     plain = fitted(CORPUS, options, calibration="none")
     model = fitted(CORPUS, options, calibration="auto")
@@ -386,7 +384,9 @@ def test_calibration_leaves_the_answers(options: Options) -> None:
 
 @EVERY_AND_WEAK
 @pytest.mark.parametrize("calibration", ["auto", "none"])
-def test_cross_validation_is_training_apart(options: Options, calibration: str) -> None:
+def test_cross_validation_equals_training_on_the_other_folds(
+    options: Options, calibration: str
+) -> None:
     model = TextClassifier(**{**PLAIN, **options, "calibration": calibration})
     statistics, documents = count_documents(
         [(label, text.encode()) for label, text in CORPUS], model.analysis
@@ -411,7 +411,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return folder
 
 
-def test_the_file_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+def test_model_file_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     train = f"['train', {str(SERVICE_DESK / 'train')!r}, '--classifier', name, '-m', name]"
     code = f"import sys; from nbtext.cli.main import run; sys.exit(max(run({train}) for name in sys.argv[1:]))"
     models = []
@@ -423,7 +423,7 @@ def test_the_file_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     assert models[0] == models[1]
 
 
-def test_commands_run_on_its_model(trained: Path) -> None:
+def test_commands_run_with_a_model_of_every_classifier(trained: Path) -> None:
     test = SERVICE_DESK / "test"
     classified = succeed("classify", test, cwd=trained)
     assert all(0 < float(probability) <= 1 for _, _, probability in classified.rows)
@@ -446,7 +446,7 @@ def test_commands_run_on_its_model(trained: Path) -> None:
 
 
 @pytest.mark.cold("what is imported")
-def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
+def test_classifying_with_a_model_imports_only_numpy(tmp_path: Path) -> None:
     for name in CLASSIFIERS:
         fitted(CORPUS, {"classifier": name}).save(str(tmp_path / name))
     code = (
@@ -458,7 +458,7 @@ def test_classifying_with_a_model_needs_numpy_alone(tmp_path: Path) -> None:
 
 
 @EVERY_NAME
-def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
+def test_unsupported_weighting_is_refused(name: str) -> None:
     for weighting in set(WEIGHTINGS) - set(OFFERED_TRAITS[name]):
         with pytest.raises(
             UsageError, match=f"classifier {name} and weighting {weighting} exclude each other"
@@ -467,7 +467,7 @@ def test_a_weighting_that_it_does_not_take_is_refused(name: str) -> None:
 
 
 @EVERY_NAME
-def test_a_shape_of_the_prior_that_it_does_not_take_is_refused(name: str) -> None:
+def test_unsupported_prior_shape_is_refused(name: str) -> None:
     for shape in ("symmetric", "background"):
         if shape == "symmetric" or traits.BACKGROUND in OFFERED_TRAITS[name]["counts"]:
             assert (

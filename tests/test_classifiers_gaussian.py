@@ -92,7 +92,9 @@ def simplified(covariance: Floats, shape: str) -> Floats:
 
 @EVERY_KIND
 @pytest.mark.parametrize("shrinkage", [0.0, 0.3, 1.0, None])
-def test_densities_are_those_of_scipy(separate: bool, shape: str, shrinkage: float | None) -> None:
+def test_gaussian_densities_match_scipy(
+    separate: bool, shape: str, shrinkage: float | None
+) -> None:
     data = drawn()
     model = fitted(data, separate=separate, shape=shape, shrinkage=shrinkage)
     asked = drawn(2)[0]
@@ -104,7 +106,7 @@ def test_densities_are_those_of_scipy(separate: bool, shape: str, shrinkage: flo
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_without_shrinkage_it_is_maximum_likelihood(shape: str) -> None:
+def test_gaussian_without_shrinkage_is_maximum_likelihood(shape: str) -> None:
     features, classes = drawn()
     wanted = [np.cov(features[classes == k].T, bias=True) for k in range(3)]
     pooled = np.average(wanted, axis=0, weights=prior_of(classes))
@@ -121,7 +123,9 @@ def test_without_shrinkage_it_is_maximum_likelihood(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shrinkage", [0.0, 0.25, 0.9])
-def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -> None:
+def test_shared_covariances_match_linear_discriminant_analysis_of_scikit_learn(
+    shrinkage: float,
+) -> None:
     features, classes = drawn()
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(
         features, classes
@@ -149,7 +153,7 @@ def test_shared_covariances_are_linear_discriminant_analysis(shrinkage: float) -
     n_features=st.integers(1, 30),
     equal=st.booleans(),
 )
-def test_with_shrinkage_there_is_always_an_inverse(
+def test_covariance_with_shrinkage_is_always_invertible(
     separate: bool, shape: str, sizes: list[int], n_features: int, equal: bool
 ) -> None:
     """Fewer documents than features, classes of one document or none, documents that are all the same."""
@@ -167,7 +171,7 @@ def test_with_shrinkage_there_is_always_an_inverse(
 
 
 @EVERY_KIND
-def test_without_an_inverse_it_says_so(separate: bool, shape: str) -> None:
+def test_singular_covariance_without_shrinkage_is_refused(separate: bool, shape: str) -> None:
     features = np.ones((6, 2))
     for rows in (
         features,
@@ -179,14 +183,14 @@ def test_without_an_inverse_it_says_so(separate: bool, shape: str) -> None:
             )
 
 
-def test_more_documents_than_features_are_needed_for_a_full_inverse() -> None:
+def test_fewer_documents_than_features_without_shrinkage_are_refused() -> None:
     features, classes = drawn(sizes=(3, 3), n_features=8)
     with pytest.raises(UsageError, match="too few documents for so many features"):
         fitted((features, classes))
 
 
 @EVERY_KIND
-def test_no_features_and_no_documents(separate: bool, shape: str) -> None:
+def test_gaussian_without_features_or_documents_is_finite(separate: bool, shape: str) -> None:
     model = fitted(
         (np.empty((5, 0)), np.array([0, 1, 1, 0, 0])),
         separate=separate,
@@ -204,7 +208,7 @@ def test_no_features_and_no_documents(separate: bool, shape: str) -> None:
     assert np.isfinite(nothing.compute_log_density(np.zeros((1, 2)))).all()
 
 
-def test_densities_do_not_depend_on_how_many_are_computed_at_once(monkeypatch: Any) -> None:
+def test_densities_do_not_depend_on_the_block_size(monkeypatch: Any) -> None:
     data = drawn(sizes=(9, 9, 9, 9, 9))
     model = fitted(data, separate=True)
     together = model.compute_log_density(data[0])
@@ -212,7 +216,7 @@ def test_densities_do_not_depend_on_how_many_are_computed_at_once(monkeypatch: A
     np.testing.assert_allclose(model.compute_log_density(data[0]), together, rtol=1e-12)
 
 
-def test_features_far_from_zero_lose_nothing() -> None:
+def test_densities_of_features_far_from_zero_keep_precision() -> None:
     features, classes = drawn()
     near, far = (
         fitted((rows, classes)).compute_log_density(rows) for rows in (features, features + 1e6)
@@ -228,7 +232,9 @@ def centred(n_documents: int, n_features: int, seed: int = 3) -> Floats:
 
 
 @given(n_documents=st.integers(3, 60), n_features=st.integers(2, 12), seed=st.integers(0, 50))
-def test_the_weight_is_scikit_learns(n_documents: int, n_features: int, seed: int) -> None:
+def test_ledoit_wolf_weight_matches_scikit_learn(
+    n_documents: int, n_features: int, seed: int
+) -> None:
     rows = centred(n_documents, n_features, seed)
     wanted, weight = ledoit_wolf(rows, assume_centered=True)
     found = compute_ledoit_wolf_weight(rows, compute_second_moments(rows, "full"))
@@ -242,7 +248,7 @@ def test_the_weight_is_scikit_learns(n_documents: int, n_features: int, seed: in
 
 
 @pytest.mark.parametrize("shape", ["full", "diagonal"])
-def test_the_weight_is_the_papers_sum_over_documents(shape: str) -> None:
+def test_ledoit_wolf_weight_matches_the_formula_of_the_paper(shape: str) -> None:
     rows = centred(9, 4)
     moments = compute_second_moments(rows, shape)
     only = np.ones((4, 4)) if shape == "full" else np.eye(4)
@@ -254,12 +260,12 @@ def test_the_weight_is_the_papers_sum_over_documents(shape: str) -> None:
     )
 
 
-def test_of_two_documents_the_weight_is_not_zero() -> None:
+def test_ledoit_wolf_weight_of_two_documents_is_not_zero() -> None:
     rows = np.array([[1.0, 2.0], [-1.0, -2.0]])
     assert compute_ledoit_wolf_weight(rows, compute_second_moments(rows, "full")) == 1 / 3
 
 
-def test_a_class_is_drawn_towards_the_shared_covariance_the_more_the_smaller_it_is() -> None:
+def test_small_classes_shrink_more_towards_the_shared_covariance() -> None:
     sizes = (4, 400)
     classes = np.repeat([0, 1], sizes)
     rows = np.concatenate([centred(size, 2, seed) for seed, size in enumerate(sizes)])
@@ -275,7 +281,7 @@ def test_a_class_is_drawn_towards_the_shared_covariance_the_more_the_smaller_it_
         np.testing.assert_allclose(own[label], wanted, rtol=1e-12)
 
 
-def test_a_given_weight_is_that_of_both_steps() -> None:
+def test_given_shrinkage_applies_to_both_steps() -> None:
     classes = np.repeat([0, 1], [5, 7])
     rows = np.concatenate([centred(5, 3, 1), centred(7, 3, 2)])
     pooled = rows.T @ rows / 12
@@ -284,7 +290,7 @@ def test_a_given_weight_is_that_of_both_steps() -> None:
     np.testing.assert_allclose(own[0], 0.8 * rows[:5].T @ rows[:5] / 5 + 0.2 * shared, rtol=1e-12)
 
 
-def test_classes_of_one_document_each_are_as_wide_as_all_documents() -> None:
+def test_classes_of_one_document_each_get_the_covariance_of_all_documents() -> None:
     rows = np.array([[0.0, 0.0], [2.0, 4.0]])
     found = estimate_covariances(
         np.zeros((2, 2)), rows, np.array([0, 1]), 2, separate=False, shape="full", shrinkage=None
@@ -332,7 +338,7 @@ def of(model: TextClassifier) -> GaussianDiscriminantAnalysis:
     return model.fitted.classifier
 
 
-def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
+def test_gaussian_scores_match_scikit_learn_on_the_same_features() -> None:
     """As far as float32 goes, in which the model is kept."""
     texts, labels = drawn_texts()
     model = TextClassifier(**PLAIN, latent=8, shrinkage=0.1).fit(texts, labels)
@@ -358,7 +364,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_features() -> None:
 @EVERY_TEXT_KIND
 @examples(6)
 @given(corpus=corpora, calibrated=st.booleans())
-def test_any_corpus_gives_a_model(
+def test_any_corpus_gives_a_valid_gaussian_model(
     kind: dict[str, Any], corpus: list[tuple[str, str]], calibrated: bool
 ) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""
@@ -372,7 +378,7 @@ def test_any_corpus_gives_a_model(
     np.testing.assert_allclose(probabilities[1:3], [model.fitted.classifier.prior] * 2, rtol=1e-12)
 
 
-def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -> None:
+def test_singular_maximum_likelihood_error_names_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"too few documents for so many features; use shrinkage=auto"
     ):
@@ -383,7 +389,7 @@ def test_maximum_likelihood_without_an_inverse_says_what_to_do(tmp_path: Path) -
     assert "--set shrinkage" in fail(2, "train c.tsv --classifier gaussian --shrinkage 0")
 
 
-def test_covariances_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_covariances_larger_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discriminant, "MAX_COVARIANCE_NUMBERS", 100)
     texts, labels = drawn_texts()
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
@@ -426,7 +432,7 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("covariance", ["shared", "separate"])
 @pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "spherical-unscaled"])
-def test_inspect_shows_means_covariances_and_boundaries_of_numbers_in_their_units(
+def test_inspect_shows_means_covariances_and_boundaries_in_original_units(
     covariance: str, shape: str, tmp_path: Path
 ) -> None:
     points, classes = drawn(n_features=3)
@@ -484,7 +490,7 @@ def test_inspect_shows_means_covariances_and_boundaries_of_numbers_in_their_unit
     assert all(f"c{k}, w_0 " in table for k in range(3))
 
 
-def test_numbers_without_a_scale_must_fit_the_model_file(tmp_path: Path) -> None:
+def test_unscaled_numbers_too_large_for_the_model_file_are_refused(tmp_path: Path) -> None:
     write("t.csv", "label,a\nx,1e40\nx,2e40\ny,7e40\ny,8e40\n")
     train = "train t.csv --label-column label --numeric a --classifier gaussian --covariance-shape"
     assert "too large or too small without a scale" in fail(2, f"{train} spherical-unscaled")

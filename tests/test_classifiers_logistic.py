@@ -115,9 +115,7 @@ def by_hand(texts: list[str], labels: list[str], alpha: float) -> tuple[Floats, 
 
 @examples(6)
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.1, 1.0]), alpha=st.sampled_from([0.5, 1.0]))
-def test_the_fit_is_the_minimum_of_the_objective_written_out(
-    seed: int, l2: float, alpha: float
-) -> None:
+def test_logistic_fit_minimises_the_written_objective(seed: int, l2: float, alpha: float) -> None:
     texts, labels = drawn(seed, 30)
     given_ = training(texts, labels, alpha, l2=l2)
     model = LogisticRegression.estimate(given_)
@@ -141,7 +139,7 @@ def test_the_fit_is_the_minimum_of_the_objective_written_out(
     )
 
 
-def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(
+def test_strengths_of_a_large_corpus_are_compared_with_few_iterations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts, labels = drawn(1, 200)
@@ -159,7 +157,7 @@ def test_a_large_corpus_is_not_fitted_beyond_what_it_takes_to_compare_strengths(
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("seed", range(rounds(2, 6)))
-def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(seed: int) -> None:
+def test_auto_l2_maximises_the_probability_of_held_out_documents(seed: int) -> None:
     """After calibration; each strength is fitted by itself, from the start."""
     texts, labels = drawn(seed, 150)
     model = TextClassifier(**PLAIN).fit(texts, labels)
@@ -185,7 +183,7 @@ def test_auto_takes_a_strength_under_which_held_out_documents_are_most_probable(
     assert losses[grid.index(chosen)] <= min(losses) + 2e-3
 
 
-def test_a_strength_goes_below_the_usual_ones_where_that_is_better(
+def test_auto_l2_tries_weaker_penalties_while_they_improve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts, labels = drawn(5, 100)
@@ -197,7 +195,7 @@ def test_a_strength_goes_below_the_usual_ones_where_that_is_better(
     assert LogisticRegression.estimate(training(texts, labels)).outcome.l2 == FIRST_L2
 
 
-def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None:
+def test_held_out_documents_are_not_in_the_model_that_scores_them() -> None:
     texts, labels = drawn(2, 150)
     given_ = training(
         [f"{text} own{number}" for number, text in enumerate(texts)], labels, l2=0.001
@@ -210,7 +208,7 @@ def test_held_out_documents_have_no_part_in_the_model_that_scores_them() -> None
     assert (unseen.unknown_lengths >= 1).all()
 
 
-def test_few_documents_are_fitted_with_the_usual_strength() -> None:
+def test_few_documents_are_fitted_with_the_default_l2() -> None:
     model = TextClassifier(**PLAIN).fit(
         ["a cat", "the dog", "cat cat", "dog dog"], ["x", "y", "x", "y"]
     )
@@ -219,7 +217,7 @@ def test_few_documents_are_fitted_with_the_usual_strength() -> None:
 
 
 @pytest.mark.parametrize("texts", [["one"], ["", ""], ["same", "same"], ["a b", ""]])
-def test_hardly_anything_to_learn_from(texts: list[str]) -> None:
+def test_logistic_fits_one_or_two_documents(texts: list[str]) -> None:
     labels = [f"c{number}" for number in range(len(texts))]
     model = TextClassifier(**PLAIN).fit(texts, labels)
     assert model.predict_proba(["else"]) == pytest.approx(np.full((1, len(texts)), 1 / len(texts)))
@@ -227,14 +225,14 @@ def test_hardly_anything_to_learn_from(texts: list[str]) -> None:
     assert one.predict_proba(["one", "else"]).tolist() == [[1.0], [1.0]]
 
 
-def test_a_class_for_every_document() -> None:
+def test_logistic_fits_a_class_per_document() -> None:
     texts = [f"word{number} common" for number in range(60)]
     model = TextClassifier(**PLAIN).fit(texts, [f"c{number:02d}" for number in range(60)])
     assert model.fitted.parameters.classifier_arrays["outcome"][0] == 1.0
     assert model.predict(texts[:3]).tolist() == ["c00", "c01", "c02"]
 
 
-def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
+def test_classes_of_one_held_out_document_are_fitted() -> None:
     texts, labels = drawn(4, 60)
     rare = [f"rare{number}" for number in range(6)]
     model = TextClassifier(**PLAIN).fit([*texts, *rare], [*labels, *rare])
@@ -248,14 +246,14 @@ def test_classes_of_one_document_are_learnt_even_if_it_was_held_out() -> None:
     assert np.isfinite(model.predict_log_proba(texts)).all()
 
 
-def test_a_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
+def test_logistic_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
     TextClassifier(**PLAIN).fit(["", "", ""], ["x", "y", "y"]).save("m")
     assert TextClassifier.load("m").predict_proba(["word"])[0] == pytest.approx(
         [1 / 3, 2 / 3], abs=1e-6
     )
 
 
-def test_another_class_prior_moves_the_scores() -> None:
+def test_class_prior_shifts_the_scores() -> None:
     asked = drawn(9)[0]
     plain = fitted(calibration="none")
     moved = fitted(calibration="none", class_prior={"A": 8, "B": 1, "C": 1})
@@ -266,7 +264,7 @@ def test_another_class_prior_moves_the_scores() -> None:
     )
 
 
-def test_a_fit_that_does_not_converge_warns_now_and_later(
+def test_unconverged_fit_warns_after_training_and_after_loading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert list_warnings(fitted().fitted) == []
@@ -278,7 +276,7 @@ def test_a_fit_that_does_not_converge_warns_now_and_later(
         assert warning.startswith("the fit did not converge in 1 iterations")
 
 
-def test_a_fit_that_cannot_have_the_memory_is_refused_with_what_it_needs(
+def test_fit_that_exceeds_memory_is_refused_with_the_size_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(logistic, "NUMBERS_PER_DOCUMENT_AND_CLASS", 1 << 50)
@@ -350,7 +348,7 @@ def problem_of(
 
 
 @given(seed=seeds, l2=strengths)
-def test_the_gradient_is_that_of_differences(seed: int, l2: float) -> None:
+def test_gradient_matches_finite_differences(seed: int, l2: float) -> None:
     features, scales, classes = drawn_rows(seed)
     problem = problem_of(features, scales, classes)
     generator = np.random.default_rng(seed)
@@ -371,7 +369,7 @@ def test_the_gradient_is_that_of_differences(seed: int, l2: float) -> None:
 
 @examples(3)
 @given(seed=seeds, l2=strengths)
-def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l2: float) -> None:
+def test_minimum_matches_scipy_and_the_excess_estimate_is_accurate(seed: int, l2: float) -> None:
     features, scales, classes = drawn_rows(seed)
     problem = problem_of(features, scales, classes)
     shape = scales.shape
@@ -403,7 +401,7 @@ def test_scipy_finds_the_same_minimum_and_the_excess_is_about_right(seed: int, l
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("l2", [0.01, 0.3, 1.0, 20.0])
-def test_settled_probabilities_are_those_of_scikit_learn_in_single_precision_too(l2: float) -> None:
+def test_single_precision_probabilities_match_scikit_learn(l2: float) -> None:
     for seed in range(rounds(2, 5)):
         features, scales, classes = drawn_rows(seed, 300, equal=True)
         problem = problem_of(features, scales, classes, np.float32)
@@ -414,7 +412,7 @@ def test_settled_probabilities_are_those_of_scikit_learn_in_single_precision_too
         )
 
 
-def test_more_iterations_never_give_a_worse_point_where_single_precision_ends() -> None:
+def test_more_iterations_never_increase_the_excess_in_single_precision() -> None:
     problem = problem_of(*drawn_rows(3, 200, 12, alone=False), np.float32)
     excesses = [
         minimise(problem, 0.001, problem.make_start(), 0.0, most).excess for most in range(40)
@@ -423,7 +421,7 @@ def test_more_iterations_never_give_a_worse_point_where_single_precision_ends() 
     assert excesses[-1] < MAX_SETTLED_EXCESS_NATS
 
 
-def test_too_few_iterations_are_told() -> None:
+def test_unconverged_fit_reports_iterations_and_excess() -> None:
     problem = problem_of(*drawn_rows(1))
     fit = minimise(problem, 0.01, problem.make_start(), max_iterations=2)
     assert fit.iterations == 2
@@ -431,7 +429,7 @@ def test_too_few_iterations_are_told() -> None:
     assert minimise(problem, 0.01, problem.make_start()).excess <= MAX_SEARCH_EXCESS_NATS
 
 
-def test_a_start_at_the_minimum_needs_no_iteration() -> None:
+def test_start_at_the_minimum_needs_no_iteration() -> None:
     problem = problem_of(*drawn_rows(1))
     fit = minimise(problem, 0.1, problem.make_start())
     again = minimise(problem, 0.1, fit.point)
@@ -440,7 +438,7 @@ def test_a_start_at_the_minimum_needs_no_iteration() -> None:
     assert again.point.coefficients.tobytes() == fit.point.coefficients.tobytes()
 
 
-def test_a_strong_penalty_leaves_the_shares_of_the_classes() -> None:
+def test_strong_penalty_leaves_the_class_proportions() -> None:
     features, scales, classes = drawn_rows(5, 40)
     problem = problem_of(features, scales, classes)
     fit = minimise(problem, 1e9, problem.make_start())
@@ -452,7 +450,7 @@ def test_a_strong_penalty_leaves_the_shares_of_the_classes() -> None:
 
 @examples(6)
 @given(seed=seeds)
-def test_a_class_without_documents_is_impossible_and_changes_nothing(seed: int) -> None:
+def test_class_without_documents_is_impossible_and_changes_nothing(seed: int) -> None:
     features, scales, classes = drawn_rows(seed, absent=True)
     problem = problem_of(features, scales, classes)
     others = problem_of(features, scales[:, [0, 2]], classes // 2)

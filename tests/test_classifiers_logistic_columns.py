@@ -110,7 +110,9 @@ def numbers(rows: list[Row]) -> Floats:
 
 
 @pytest.mark.parametrize("l2", [0.1, 1.0, 10.0])
-def test_answers_are_those_of_scikit_learn_on_indicators_and_standard_numbers(l2: float) -> None:
+def test_column_probabilities_match_scikit_learn_on_indicators_and_scaled_numbers(
+    l2: float,
+) -> None:
     model, scaler = logistic(without_text(ROWS), l2=l2), StandardScaler().fit(numbers(ROWS))
     oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features(ROWS, scaler), LABELS)
     asked = ASKED[:20]
@@ -124,9 +126,7 @@ def test_answers_are_those_of_scikit_learn_on_indicators_and_standard_numbers(l2
 
 @examples(3)
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.3, 1.0]))
-def test_with_a_text_the_fit_is_the_minimum_of_the_objective_written_out(
-    seed: int, l2: float
-) -> None:
+def test_fit_of_text_and_columns_minimises_the_written_objective(seed: int, l2: float) -> None:
     rows, labels = drawn(30, seed)
     model = logistic(rows, labels, l2=l2, smoothing=1)
     x, scale = by_hand([row["text"] for row in rows], labels, 1.0)
@@ -149,7 +149,7 @@ def test_with_a_text_the_fit_is_the_minimum_of_the_objective_written_out(
     np.testing.assert_allclose(model.predict_log_proba(rows), wanted, atol=5e-3)
 
 
-def test_units_change_nothing_and_scores_are_finite() -> None:
+def test_units_do_not_change_scores_and_scores_are_finite() -> None:
     rows = without_text(ROWS)
     for factor in (1e-80, 1e80):
         scaled = [{**row, "size": row["size"] * factor} for row in rows]
@@ -166,7 +166,7 @@ def test_units_change_nothing_and_scores_are_finite() -> None:
         logistic([{"age": 1e300}, {"age": 1.0}], ["a", "b"])
 
 
-def test_missing_unknown_and_constant_values_say_nothing() -> None:
+def test_missing_unknown_and_constant_values_do_not_change_scores() -> None:
     rows = [{**row, "size": 3.5} for row in without_text(ROWS)]
     model = logistic(rows)
     mean = float(np.nanmean(numbers(ROWS)[:, 1]))
@@ -177,7 +177,7 @@ def test_missing_unknown_and_constant_values_say_nothing() -> None:
     assert not np.allclose(answers[4], answers[0])
 
 
-def test_naive_bayes_counts_what_two_columns_say_twice_and_logistic_regression_once() -> None:
+def test_correlated_columns_harm_naive_bayes_but_not_logistic_regression() -> None:
     """Two measurements of one thing: alone each tells as much as both. Naive Bayes is then too sure, and the more the worse."""
     random = np.random.default_rng(3)
     labels = ["ab"[number % 2] for number in range(400)]
@@ -206,7 +206,7 @@ def test_naive_bayes_counts_what_two_columns_say_twice_and_logistic_regression_o
     [{"classifier": "logistic"}, {"classifier": "average"}, {"classifier": "average", "l2": 1}],
     ids=str,
 )
-def test_a_saved_model_gives_the_same_answers_and_other_orders_the_same_bytes(
+def test_saved_model_predicts_the_same_and_row_order_does_not_change_its_bytes(
     parameters: Row, tmp_path: Path
 ) -> None:
     model = TextClassifier(**COLUMNS, **parameters).fit(ROWS, LABELS)
@@ -225,7 +225,7 @@ def test_a_saved_model_gives_the_same_answers_and_other_orders_the_same_bytes(
 
 
 @pytest.mark.parametrize("members", [None, "multinomial+logistic", "gaussian+logistic"])
-def test_weights_that_do_not_fit_the_columns_are_refused(members: str | None) -> None:
+def test_weights_that_do_not_match_the_columns_are_refused(members: str | None) -> None:
     parameters: Row = (
         {"classifier": "logistic"}
         if members is None
@@ -244,7 +244,7 @@ def test_weights_that_do_not_fit_the_columns_are_refused(members: str | None) ->
             restore_classifier(model.statistics, model.parameters, model.settings)
 
 
-def test_left_out_documents_have_no_part_in_the_model_that_scores_them() -> None:
+def test_held_out_rows_are_not_in_the_model_that_scores_them() -> None:
     """Slow twin: a model trained on the others alone, whose means and standard deviations are those of the others."""
     model = logistic(calibration="auto", l2=1)
     posteriors = model.fitted.parameters.held_out_posteriors
@@ -280,7 +280,7 @@ def _with_documents(training: Any, documents: Any) -> Any:
     return replace(training, documents=documents)
 
 
-def test_the_scores_of_an_average_are_weighted_sums_of_those_of_complete_members() -> None:
+def test_ensemble_scores_with_columns_are_weighted_sums_of_member_scores() -> None:
     average = TextClassifier(
         classifier="average", members="multinomial+logistic", l2=1, **COLUMNS
     ).fit(ROWS, LABELS)
@@ -315,7 +315,7 @@ def _contents(rows: list[Row]) -> tuple[list[bytes], tuple[()], list[tuple[str, 
 
 
 @pytest.mark.parametrize("members", [None, "multinomial+bernoulli", "multinomial:log+logistic"])
-def test_explanations_add_up(members: str | None) -> None:
+def test_explanations_with_columns_add_up(members: str | None) -> None:
     parameters: Row = (
         {"classifier": "logistic"}
         if members is None
@@ -350,7 +350,7 @@ def test_inspect_shows_the_weights_of_columns() -> None:
     assert oldest > 0 > youngest
 
 
-def test_what_does_not_take_columns_is_refused_before_the_corpus_is_read() -> None:
+def test_settings_without_column_support_are_refused_before_reading() -> None:
     refused: list[Row] = [
         {"classifier": "average", "members": "complement+logistic"},
         {"classifier": "complement"},
@@ -362,7 +362,7 @@ def test_what_does_not_take_columns_is_refused_before_the_corpus_is_read() -> No
         logistic(labels=[["a", "b"], *([label] for label in LABELS[1:])])  # type: ignore[list-item] # several labels
 
 
-def test_a_mixture_weighs_members_by_the_evidence_of_texts_and_columns() -> None:
+def test_mixture_weights_members_by_evidence_of_texts_and_columns() -> None:
     members = {
         smoothing: TextClassifier(smoothing=smoothing, **COLUMNS)
         .fit(ROWS, LABELS)
@@ -397,7 +397,9 @@ def test_a_mixture_weighs_members_by_the_evidence_of_texts_and_columns() -> None
     assert model.fit(rows, list("aabb")).predict([{"age": 1}]).tolist() == ["a"]
 
 
-def test_numbers_alone_from_the_command_line(tmp_path: Path) -> None:
+def test_numeric_columns_without_text_match_scikit_learn_on_the_command_line(
+    tmp_path: Path,
+) -> None:
     x = np.array([[1, 2], [2, 3], [3, 3], [2, 1], [6, 5], [7, 8], [8, 6], [7, 6], [9, 9]], float)
     write(
         "g.csv",

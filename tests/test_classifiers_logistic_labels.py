@@ -30,7 +30,7 @@ def of_model(model: TextClassifier) -> MultiLabelLogisticRegression:
 
 
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5] * 20])
-def test_each_label_is_fitted_as_by_another_implementation(weights: list[float] | None) -> None:
+def test_each_label_fit_matches_scikit_learn(weights: list[float] | None) -> None:
     model = TextClassifier(classifier="logistic", l2=0.3, calibration="none", stemmer="none").fit(
         TEXTS, SETS, weights
     )
@@ -49,7 +49,7 @@ def test_each_label_is_fitted_as_by_another_implementation(weights: list[float] 
         assert scores[:, label] == pytest.approx(oracle.decision_function(x), abs=2e-3)
 
 
-def test_the_strength_makes_held_out_labels_most_probable() -> None:
+def test_auto_l2_maximises_the_probability_of_held_out_labels() -> None:
     texts, others = DRAWN[0], documents(150)[1]
     labels = [own if place % 3 else others[place] for place, own in enumerate(DRAWN[1])]
 
@@ -66,7 +66,7 @@ def test_the_strength_makes_held_out_labels_most_probable() -> None:
     assert all(loss(chosen) <= loss(factor * chosen) for factor in (0.1, 10))
 
 
-def test_the_loss_is_a_sum_over_labels_of_documents_whose_labels_are_known() -> None:
+def test_loss_sums_over_labels_and_skips_documents_with_unknown_labels() -> None:
     scores, truth = (
         np.array([[1.0, -2.0], [0.5, -np.inf], [3.0, -np.inf]]),
         DocumentLabels.from_sets([[0], [1], []], 2),
@@ -78,7 +78,7 @@ def test_the_loss_is_a_sum_over_labels_of_documents_whose_labels_are_known() -> 
     ) == pytest.approx(np.average(wanted, weights=[1, 3]))
 
 
-def test_a_label_with_one_document_or_with_all_stays_finite(tmp_path: Path) -> None:
+def test_label_of_one_or_all_documents_has_finite_probabilities(tmp_path: Path) -> None:
     labels = [[*own, "all"] for own in SETS[:-1]] + [["all", "rare"]]
     model = TextClassifier(classifier="logistic").fit(TEXTS, labels)
     model.save(str(tmp_path / "m"))
@@ -87,7 +87,7 @@ def test_a_label_with_one_document_or_with_all_stays_finite(tmp_path: Path) -> N
     assert p[:, model.classes.index("all")].min() > 0.9
 
 
-def test_left_out_answers_stay_in_the_file(tmp_path: Path) -> None:
+def test_held_out_predictions_are_stored_in_the_file(tmp_path: Path) -> None:
     model = TextClassifier(classifier="logistic").fit(TEXTS, SETS)
     model.save(str(tmp_path / "m"))
     before, after = (
@@ -106,7 +106,7 @@ def test_left_out_answers_stay_in_the_file(tmp_path: Path) -> None:
     ]
 
 
-def test_a_uniform_prior_takes_the_shares_of_labels_away() -> None:
+def test_uniform_prior_removes_the_label_proportions() -> None:
     empirical, uniform = (
         TextClassifier(classifier="logistic", l2=0.3, calibration="none", class_prior=prior).fit(
             TEXTS, SETS
@@ -120,6 +120,6 @@ def test_a_uniform_prior_takes_the_shares_of_labels_away() -> None:
     )
 
 
-def test_it_cannot_be_updated() -> None:
+def test_logistic_model_cannot_be_updated() -> None:
     with pytest.raises(UsageError, match="does not follow from sums of counts"):
         TextClassifier(classifier="logistic").fit(TEXTS, SETS).partial_fit(["corn1"], [["corn"]])

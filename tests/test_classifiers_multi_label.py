@@ -50,7 +50,7 @@ def of_models(model: TextClassifier) -> OneVsRestClassifier:
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
-def test_leaving_one_out_is_training_without_it(weighting: str) -> None:
+def test_leave_one_out_equals_training_without_the_document(weighting: str) -> None:
     whole = trained(weighting=weighting, calibration="none")
     sample = whole.counts.sample.documents
     found = of_models(whole).leave_one_out(sample)
@@ -80,7 +80,7 @@ def test_leaving_one_out_is_training_without_it(weighting: str) -> None:
     "settings",
     [{}, {"weighting": "log"}, {"classifier": "bernoulli"}, {"prior_shape": "background"}],
 )
-def test_changes_are_exact(settings: dict[str, Any]) -> None:
+def test_partial_fit_and_forget_are_exact(settings: dict[str, Any]) -> None:
     more, others = documents(20)
     whole = trained([*TEXTS, *more], [*SETS, *others], **settings)
     updated = trained(**settings).partial_fit(more, others)
@@ -89,7 +89,7 @@ def test_changes_are_exact(settings: dict[str, Any]) -> None:
     assert updated.forget(more, others).counts.table == trained(**settings).counts.table
 
 
-def test_a_label_is_weighed_against_the_documents_without_it() -> None:
+def test_label_is_weighed_against_documents_without_it() -> None:
     model = trained(calibration="none")
     statistics, everything = model.fitted.statistics, model.fitted.statistics.all_documents
     assert everything is not None
@@ -108,7 +108,7 @@ def test_a_label_is_weighed_against_the_documents_without_it() -> None:
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "logistic"])
-def test_words_of_documents_without_labels_alone_are_known(classifier: str) -> None:
+def test_words_only_in_documents_without_labels_are_known(classifier: str) -> None:
     """They speak against all labels, in scores, in explanations and in the limits of documents."""
     texts, labels = [*TEXTS, *["hello there"] * 20], [*SETS, *[[]] * 20]
     model = trained(texts, labels, classifier=classifier, stop_words="none")
@@ -131,7 +131,7 @@ def test_words_of_documents_without_labels_alone_are_known(classifier: str) -> N
     assert pruned.fitted.score([b"hello there"]).lengths.tolist() == [0]  # 20 of 80 documents
 
 
-def test_leaving_out_a_document_that_shares_its_words_with_unlabelled_ones_alone() -> None:
+def test_leave_one_out_of_words_shared_with_unlabelled_documents_is_exact() -> None:
     texts, labels = [*TEXTS, "hello there word1", "hello you"], [*SETS, ["corn"], []]
     whole = trained(texts, labels, calibration="none", stop_words="none")
     found = of_models(whole).leave_one_out(whole.counts.sample.documents)
@@ -144,7 +144,7 @@ def test_leaving_out_a_document_that_shares_its_words_with_unlabelled_ones_alone
     assert (found.lengths[row], found.unknown_lengths[row]) == (2, 1)
 
 
-def test_documents_of_one_label_join_those_of_several() -> None:
+def test_single_labels_and_label_sets_can_be_mixed() -> None:
     one, several = ["a b", "b c"], ["c d", "d a"]
     mixed = trained([*one, *several], ["x", "y", ["x", "y"], []])
     sets = trained([*one, *several], [["x"], ["y"], ["x", "y"], []])
@@ -152,7 +152,7 @@ def test_documents_of_one_label_join_those_of_several() -> None:
     assert sets.partial_fit(["e"], ["z"]).classes == ["x", "y", "z"]
 
 
-def test_a_file_answers_as_the_model(tmp_path: Any) -> None:
+def test_loaded_multi_label_model_predicts_the_same(tmp_path: Any) -> None:
     model = trained()
     model.save(str(tmp_path / "m"))
     loaded = TextClassifier.load(str(tmp_path / "m"))
@@ -165,7 +165,7 @@ def test_a_file_answers_as_the_model(tmp_path: Any) -> None:
     assert isinstance(again, OneVsRestClassifier)
 
 
-def test_labels_of_no_document_but_one_are_not_known_without_it() -> None:
+def test_label_of_one_document_is_unknown_when_it_is_held_out() -> None:
     model = trained([*TEXTS, "rare word1"], [*SETS, ["rare"]], calibration="none")
     found = of_models(model).leave_one_out(model.counts.sample.documents)
     alone = np.flatnonzero(found.truth.to_mask(len(model.classes))[:, model.classes.index("rare")])
@@ -173,7 +173,7 @@ def test_labels_of_no_document_but_one_are_not_known_without_it() -> None:
     assert len(found.take_known_classes().scores) == len(TEXTS)
 
 
-def test_a_background_prior_changes_with_the_document_left_out_so_folds_are() -> None:
+def test_background_prior_uses_folds_because_it_changes_with_each_document() -> None:
     """The scores that calibration learns from are those of models trained without the fold."""
     whole = trained(prior_shape="background", smoothing=5, calibration="none")
     models, sample = of_models(whole), whole.counts.sample.documents

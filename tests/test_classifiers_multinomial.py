@@ -44,7 +44,7 @@ def scores(model: MultinomialNaiveBayes, documents: list[list[str]]) -> Floats:
     smoothing=st.sampled_from([0.01, 1.0, 20.0]),
     documents=strategies.asked,
 )
-def test_scores_are_those_of_the_slow_twin(
+def test_multinomial_scores_match_the_slow_twin(
     estimate: str, corpus: list[oracle.Labelled], smoothing: float, documents: list[list[str]]
 ) -> None:
     counts = oracle.count(corpus)
@@ -60,7 +60,7 @@ def test_scores_are_those_of_the_slow_twin(
     ]
 
 
-def test_scores_do_not_depend_on_how_many_weights_are_held_at_once() -> None:
+def test_multinomial_scores_do_not_depend_on_the_block_size() -> None:
     """More documents, terms and classes than fit at once, so that both kinds of parts have ends inside."""
     random = np.random.default_rng(1)
     names = np.array([f"term{number:04d}" for number in range(1500)])

@@ -52,9 +52,7 @@ def joint(model: TextClassifier, row: Row) -> list[float]:
     return found
 
 
-def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_smoothing_mends_it() -> (
-    None
-):
+def test_unseen_value_under_maximum_likelihood_excludes_all_classes() -> None:
     stranger = person("t", "r", "w")
     assert joint(dating(estimate="ml"), stranger) == [0, 0]
     assert dating(estimate="ml").predict([stranger]).tolist() == [None]
@@ -68,7 +66,7 @@ def test_under_maximum_likelihood_a_value_never_seen_rules_both_classes_out_and_
 @pytest.mark.parametrize("beside", [{}, {"text": "the"}], ids=["no text", "stop words only"])
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "gaussian"])
 @pytest.mark.parametrize(("estimate", "added"), [("mean", 1), ("map", 1), ("ml", 0)])
-def test_one_attribute_without_any_term_beside_it(
+def test_single_attribute_without_terms_matches_hand_computation(
     classifier: ClassifierName, estimate: Estimate, added: int, beside: Row
 ) -> None:
     """By hand: 185 ham "no", 15 ham "yes" and 20 spam "yes". "yes" is spam: 20 of 35 without smoothing."""
@@ -96,7 +94,7 @@ def test_one_attribute_without_any_term_beside_it(
     )
 
 
-def test_missing_and_unknown_values_say_nothing() -> None:
+def test_missing_and_unknown_values_do_not_change_scores() -> None:
     model = dating()
     assert model.predict_proba([{}])[0].tolist() == pytest.approx(
         model.fitted.classifier.prior.tolist()
@@ -145,7 +143,7 @@ def fitted(**parameters: Any) -> TextClassifier:
     return TextClassifier(**COLUMNS, **parameters).fit(ROWS, LABELS)
 
 
-def test_log_likelihoods_add() -> None:
+def test_log_likelihoods_of_text_and_attributes_add() -> None:
     """Slow twin: text alone by a model of texts, the others by hand from the rows."""
     alpha = 0.5
     model = fitted(smoothing=alpha)
@@ -195,7 +193,7 @@ def of_sizes(**parameters: Any) -> NDArray[np.float64]:
     return model.predict_log_proba(SIZES)
 
 
-def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
+def test_gaussian_of_numbers_matches_scikit_learn() -> None:
     """To the digits that a model keeps of means and covariances."""
     linear = (
         LinearDiscriminantAnalysis(solver="lsqr").fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
@@ -211,7 +209,7 @@ def test_discriminant_analysis_of_numbers_is_that_of_scikit_learn() -> None:
     np.testing.assert_allclose(found, quadratic, rtol=0.2, atol=0.2)
 
 
-def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
+def test_boundary_of_numbers_is_in_original_units() -> None:
     model = TextClassifier(
         numeric="a,b,c", classifier="gaussian", shrinkage=0, calibration="none"
     ).fit(SIZES, SPECIES)
@@ -225,7 +223,7 @@ def test_the_boundary_of_numbers_is_in_their_own_units() -> None:
     np.testing.assert_allclose(scores - scores[:, :1], found - found[:, :1], rtol=1e-6, atol=1e-6)
 
 
-def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
+def test_gaussian_of_text_and_numbers_uses_both() -> None:
     options: tuple[dict[str, Any], ...] = ({}, {"numeric": "age"})
     for columns in options:
         documents = ROWS if columns else [row["text"] for row in ROWS]
@@ -235,20 +233,20 @@ def test_a_discriminant_of_text_and_numbers_uses_both() -> None:
         assert classifier.gaussians.means.shape == (2, 3 + len(columns))
 
 
-def test_no_class_says_anything_by_a_number_that_is_always_the_same() -> None:
+def test_constant_number_does_not_change_probabilities() -> None:
     rows = [{"visits": 0, "age": 3.5}] * 4
     model = TextClassifier(count="visits", numeric="age").fit(rows, ["a", "a", "a", "b"])
     assert model.predict_proba([{"visits": 5, "age": 9}])[0].tolist() == pytest.approx([0.75, 0.25])
 
 
-def test_a_class_without_spread_has_no_maximum_likelihood() -> None:
+def test_class_without_spread_is_refused_under_maximum_likelihood() -> None:
     rows, labels = [{"age": 3}, {"age": 3}, {"age": 4}, {"age": 5}], ["a", "a", "b", "b"]
     with pytest.raises(UsageError, match="in class a all documents have the same 'age'"):
         TextClassifier(numeric="age", estimate="ml").fit(rows, labels)
     assert TextClassifier(numeric="age").fit(rows, labels).predict([{"age": 3.1}]).tolist() == ["a"]
 
 
-def test_a_count_never_seen_in_a_class_rules_it_out_under_maximum_likelihood() -> None:
+def test_unseen_count_under_maximum_likelihood_excludes_the_class() -> None:
     model = TextClassifier(count="visits", estimate="ml").fit(
         [{"visits": 0}, {"visits": 2}], ["a", "b"]
     )
@@ -257,7 +255,7 @@ def test_a_count_never_seen_in_a_class_rules_it_out_under_maximum_likelihood() -
     assert model.predict_proba([{"visits": 0}])[0, 0] > 0.5
 
 
-def test_attributes_are_parameters_that_copies_keep() -> None:
+def test_attributes_are_parameters_that_clones_keep() -> None:
     model = TextClassifier(**COLUMNS)
     assert TextClassifier(**model.get_params()).get_params() == model.get_params()
     model.fit(ROWS, LABELS).set_params(numeric=None)
@@ -267,7 +265,7 @@ def test_attributes_are_parameters_that_copies_keep() -> None:
         TextClassifier(numeric="a,a")
 
 
-def test_an_attribute_of_no_document_is_told() -> None:
+def test_attribute_missing_in_every_document_is_warned_of() -> None:
     model = TextClassifier(categorical="colour,shape", numeric="age").fit(
         [{"colour": "red"}, {"colour": "blue"}], ["a", "b"]
     )
@@ -278,7 +276,7 @@ def test_an_attribute_of_no_document_is_told() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
-def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
+def test_evidence_of_counts_and_numbers_matches_numerical_integration(
     alpha: float,
 ) -> None:
     x, k = np.array([1.0, 0, 4, 2, 7, 3]), np.array([0, 0, 0, 1, 1, 1])
@@ -316,7 +314,7 @@ def test_evidence_and_likelihood_of_counts_and_numbers_are_those_of_integration(
         )
 
 
-def test_the_evidence_of_a_prior_that_no_data_move_is_the_likelihood_of_its_mean() -> None:
+def test_evidence_of_a_fixed_prior_is_the_likelihood_of_its_mean() -> None:
     x, k = np.array([1.0, 0, 4, 2, 7, 3]), np.array([0, 0, 0, 1, 1, 1])
     moments = Moments.from_values(x[:, np.newaxis], k, 2)
     rates, numbers = measure_poisson_fits(moments, 1e12)[0], measure_normal_fits(moments, 1e12)[0]
@@ -341,7 +339,7 @@ def test_the_evidence_of_a_prior_that_no_data_move_is_the_likelihood_of_its_mean
     ids=str,
 )
 @pytest.mark.parametrize("text_column", ["none", "about"])
-def test_leaving_a_record_out_is_training_on_all_others(
+def test_leave_one_out_of_a_record_equals_training_on_the_others(
     settings: dict[str, Any], text_column: str, tmp_path: Path
 ) -> None:
     random = np.random.default_rng(8)
@@ -441,7 +439,7 @@ def thrown(n_faces: str, **parameters: Any) -> TextClassifier:
         ({"face=1": 3, "face=5": 2, "face=6": 0, "*": 1}, {"1": 3, "5": 2, "6": 0}),
     ],
 )
-def test_a_declared_value_that_nobody_had_has_its_share(
+def test_declared_value_without_documents_has_its_prior_probability(
     smoothing: Any, own: dict[str, float]
 ) -> None:
     """Dirichlet-categorical: p(face | die) = (n_face + α_face)/(n + Σ α) over all faces declared."""
@@ -481,7 +479,7 @@ def test_a_declared_value_that_nobody_had_has_its_share(
 @pytest.mark.parametrize(
     "parameters", [{"estimate": "ml"}, {"prior_shape": "background", "smoothing": 2}], ids=str
 )
-def test_without_a_prior_for_it_a_value_that_nobody_had_says_nothing(
+def test_unseen_declared_value_without_a_prior_is_ignored(
     parameters: dict[str, Any],
 ) -> None:
     model = thrown("=6", class_prior="uniform", **parameters)
@@ -494,7 +492,7 @@ def test_without_a_prior_for_it_a_value_that_nobody_had_says_nothing(
     [("", 1.0, "5"), ("=4", 1.0, "5"), ("=6", {"face=5": 1, "face=6": 1, "*": 1}, "7")],
     ids=str,
 )
-def test_a_value_beyond_those_declared_says_nothing(
+def test_value_outside_the_declared_ones_is_ignored(
     n_faces: str, smoothing: Any, unknown: str
 ) -> None:
     model = thrown(n_faces, smoothing=smoothing, class_prior="uniform")
@@ -502,7 +500,7 @@ def test_a_value_beyond_those_declared_says_nothing(
     assert not collect_word_details(model, [f"face={unknown}"])[0].terms[0].known
 
 
-def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> None:
+def test_unseen_declared_values_are_scored_in_several_rows_and_columns() -> None:
     rows = [
         {"face": face, "hand": "lr"[n % 2], "text": "word"} for n, (_, face) in enumerate(THROWS)
     ]
@@ -526,7 +524,7 @@ def test_some_of_several_documents_and_columns_have_values_that_nobody_had() -> 
     assert (scored.lengths.tolist(), scored.unknown_tokens.tolist()) == ([2], [0])
 
 
-def test_a_column_that_no_document_fills_has_declared_values_all_the_same() -> None:
+def test_empty_column_with_declared_values_has_uniform_probabilities() -> None:
     model = TextClassifier(categorical="face=6", calibration="none", smoothing=1).fit(
         [{"face": ""}] * 2, ["a", "b"]
     )

@@ -62,7 +62,7 @@ def people(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_columns_without_a_text_are_said(people: Path) -> None:
+def test_columns_without_a_text_are_reported(people: Path) -> None:
     notes = nbtext("train -v people.csv --numeric age").notes
     assert (
         "people.csv: class in column 'label', no text, the first line is a header; if not, give --label-column, --text-column or --no-header"
@@ -73,7 +73,7 @@ def test_columns_without_a_text_are_said(people: Path) -> None:
     )
 
 
-def test_a_table_without_a_text(dating: Path) -> None:
+def test_table_without_a_text_is_trained_and_classified(dating: Path) -> None:
     succeed("train dating.csv", *LOOKS, "--estimate", "ml")
     write("new.csv", "height,hair,eye\nt,b,l\nt,r,w\n,,\n")
     answers = succeed("classify new.csv --output jsonl --scores").text.splitlines()
@@ -88,7 +88,7 @@ def test_a_table_without_a_text(dating: Path) -> None:
     )
 
 
-def test_without_a_header_columns_have_numbers(dating: Path) -> None:
+def test_columns_without_a_header_are_numbered(dating: Path) -> None:
     rows = DATING.splitlines()[1:]
     write("bare.tsv", "".join(row.replace(",", "\t") + "\n" for row in rows))
     succeed("train dating.csv", *LOOKS, "-m", "named")
@@ -103,7 +103,7 @@ def test_without_a_header_columns_have_numbers(dating: Path) -> None:
     assert ours == theirs
 
 
-def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Path) -> None:
+def test_value_of_the_wrong_type_is_a_reading_error(people: Path) -> None:
     write("people.csv", PEOPLE + "c,a cart,old,1,Bonn\n")
     done = nbtext("train people.csv", *ALL)
     assert done.status == 1
@@ -112,7 +112,7 @@ def test_a_value_of_the_wrong_kind_is_a_document_that_cannot_be_read(people: Pat
     ]
 
 
-def test_attributes_need_columns_and_as_many_as_the_model_has(people: Path) -> None:
+def test_attributes_must_name_as_many_columns_as_the_model_has(people: Path) -> None:
     line = fail(2, "train people.csv --label-column label --categorical city,city")
     assert "--categorical must be names or numbers of columns" in line
     (people / "c" / "a").mkdir(parents=True)
@@ -122,12 +122,12 @@ def test_attributes_need_columns_and_as_many_as_the_model_has(people: Path) -> N
     assert "--numeric names 2 columns, and the model has 1" in complaint
 
 
-def test_the_same_values_come_again_without_being_a_leak(dating: Path) -> None:
+def test_repeated_attribute_values_are_not_reported_as_leakage(dating: Path) -> None:
     succeed("train dating.csv", *LOOKS)
     succeed("evaluate dating.csv")
 
 
-def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: Path) -> None:
+def test_declared_values_that_never_occur_get_a_pseudo_count(tmp_path: Path) -> None:
     throws = {"fair": "12341", "loaded": "4441"}
     table = "die,face\n" + "".join(
         f"{die},{face}\n" for die, faces in throws.items() for face in faces
@@ -161,7 +161,7 @@ def test_values_that_are_declared_and_never_occur_have_a_pseudo_count(tmp_path: 
 
 
 @pytest.mark.parametrize("declared", [5, 60])
-def test_evidence_knows_of_declared_values(tmp_path: Path, declared: int) -> None:
+def test_evidence_smoothing_includes_declared_values(tmp_path: Path, declared: int) -> None:
     write("dice.csv", "die,face\n" + "a,1\n" * 7 + "a,2\n" * 4 + "b,2\nb,3\nb,3\n" * 3)
     succeed("train dice.csv --label-column die --categorical", f"face={declared}")
     found = in_json("inspect")["attributes"]["face"]

@@ -49,7 +49,7 @@ def abstained(home: Path, document: str, *options: str) -> list[str | None]:
     return [json.loads(line).get("abstained") for line in out.splitlines()]
 
 
-def test_documents_of_another_kind_get_no_answer_but_a_reason(home: Path) -> None:
+def test_atypical_documents_get_a_reason_and_no_prediction(home: Path) -> None:
     german = abstained(home, "german.txt", "--min-typicality", "0.01")
     assert german.count("atypical") > 90
     english = abstained(home, "english.txt", "--min-typicality", "0.01")
@@ -57,7 +57,7 @@ def test_documents_of_another_kind_get_no_answer_but_a_reason(home: Path) -> Non
     assert abstained(home, "german.txt") == [None] * 100
 
 
-def test_a_larger_share_abstains_more_often(home: Path) -> None:
+def test_larger_typicality_threshold_abstains_more_often(home: Path) -> None:
     counts = [
         abstained(home, "english.txt", "--min-typicality", share).count("atypical")
         for share in ("0", "0.1", "0.5", "1")
@@ -68,7 +68,7 @@ def test_a_larger_share_abstains_more_often(home: Path) -> None:
     assert counts[3] > 190
 
 
-def test_the_third_column_says_why(home: Path) -> None:
+def test_third_column_contains_the_reason_atypical(home: Path) -> None:
     (home / "one.txt").write_text("zaung weung wiung zaung poung puung weung")
     result = succeed("classify one.txt --format lines --min-typicality 0.01", cwd=home)
     assert result.rows == [["one.txt:1", "", "atypical"]]
@@ -82,7 +82,7 @@ def test_the_third_column_says_why(home: Path) -> None:
 
 
 @pytest.mark.parametrize("options", ["--sample 0", "--calibration none", "--estimate ml"], ids=str)
-def test_a_model_that_cannot_tell_says_so(home: Path, options: str) -> None:
+def test_model_without_typicality_refuses_the_threshold(home: Path, options: str) -> None:
     succeed(f"train mail.tsv -m other {options}", cwd=home)
     line = fail(2, "classify english.txt -m other --min-typicality 0.1", cwd=home)
     assert (

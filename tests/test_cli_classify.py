@@ -27,7 +27,7 @@ def strictly(line: str) -> Any:
     return json.loads(line, parse_constant=refuse)
 
 
-def test_one_record_for_each_document_in_order(service_desk_model: Path) -> None:
+def test_classify_prints_one_record_per_document_in_order(service_desk_model: Path) -> None:
     files = sorted((SERVICE_DESK / "test").rglob("*.txt"), key=os.fsencode, reverse=True)
     for paths in ([SERVICE_DESK / "test"], files, [*files[:3], SERVICE_DESK / "test", files[0]]):
         expected = [
@@ -39,7 +39,7 @@ def test_one_record_for_each_document_in_order(service_desk_model: Path) -> None
     assert sum(row[1] == row[0].split("/")[-2] for row in rows) > 0.7 * len(rows)
 
 
-def test_further_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_model: Path) -> None:
+def test_ranked_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_model: Path) -> None:
     command = ("classify", "-m", service_desk_model, "--text", "my bin", "--limit", "3", "--output")
     _, record = csv.reader(io.StringIO(succeed(*command, "csv").text))
     lines = succeed(*command, "table").text.splitlines()[2:]
@@ -49,7 +49,7 @@ def test_further_classes_are_columns_of_csv_and_rows_of_a_table(service_desk_mod
     assert "tsv always has three columns" in fail(2, *command, "tsv")
 
 
-def test_csv_has_numbers_as_probabilities_and_a_column_of_reasons(
+def test_csv_has_probabilities_and_a_column_of_reasons(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
     corpus(
@@ -74,7 +74,7 @@ def test_csv_has_numbers_as_probabilities_and_a_column_of_reasons(
     ]
 
 
-def test_several_texts(service_desk_model: Path) -> None:
+def test_several_texts_are_numbered_records(service_desk_model: Path) -> None:
     texts = ("my bin", "the tax", "")
     several = succeed(
         "classify -m", service_desk_model, *(part for text in texts for part in ("--text", text))
@@ -84,7 +84,7 @@ def test_several_texts(service_desk_model: Path) -> None:
     assert [row[0] for row in alone] == ["-"] * 3
 
 
-def test_records_of_json_lines_are_kept_whole(pets: Path) -> None:
+def test_keep_all_preserves_json_lines_records(pets: Path) -> None:
     records = [
         {"text": "it barks", "n": 5, "label": "x", "meta": {"a": [1, None]}},
         {"text": "it purrs", "reason": "\u00e9"},
@@ -104,7 +104,7 @@ def test_records_of_json_lines_are_kept_whole(pets: Path) -> None:
     assert "name the columns" in fail(2, "classify in.jsonl --keep all -o csv")
 
 
-def test_what_cannot_be_read_is_a_record_too(pets: Path) -> None:
+def test_unreadable_documents_are_records_too(pets: Path) -> None:
     corpus(pets, {"in/1": "a cat", "in/3": b"\0", "in/4": "a dog"})
     os.mkfifo(pets / "in/2")
     with socket.socket(socket.AF_UNIX) as server:
@@ -128,7 +128,7 @@ def test_what_cannot_be_read_is_a_record_too(pets: Path) -> None:
     assert (table.status, table.notes, table.text.count("\n")) == (1, done.notes, len(ids) + 2)
 
 
-def test_empty_documents_and_unknown_words_get_the_prior_and_a_notice(pets: Path) -> None:
+def test_documents_without_known_words_get_the_prior_and_a_notice(pets: Path) -> None:
     corpus(pets, {"empty": "", "stop": "the of and", "unknown": "zebra", "known": "cat"})
     arguments = ("classify", "empty", "stop", "unknown", "known")
     assert [row[1:] for row in succeed(*arguments).rows[:3]] == [["cats", "0.5"]] * 3
@@ -140,7 +140,7 @@ def test_empty_documents_and_unknown_words_get_the_prior_and_a_notice(pets: Path
     assert [bool(record.get("notice")) for record in records] == [True, True, True, False]
 
 
-def test_an_impossible_document_gets_no_answer(pets: Path) -> None:
+def test_impossible_document_gets_no_prediction(pets: Path) -> None:
     succeed("train pets --estimate ml")
     done = succeed("classify -", stdin=b"cats bark")
     assert done.rows == [["-", "", "impossible"]]
@@ -148,7 +148,7 @@ def test_an_impossible_document_gets_no_answer(pets: Path) -> None:
     assert record == {"id": "-", "label": None, "probability": None, "abstained": "impossible"}
 
 
-def test_standard_input_is_one_document_unless_it_is_lines_or_a_table(pets: Path) -> None:
+def test_standard_input_is_one_document_unless_a_format_is_set(pets: Path) -> None:
     said = b"cats\tpurr\ndogs\tbark\n"
     assert [row[0] for row in succeed("classify -", stdin=said).rows] == ["-"]
     assert [row[0] for row in succeed("classify - --format lines", stdin=said).rows] == [
@@ -160,14 +160,14 @@ def test_standard_input_is_one_document_unless_it_is_lines_or_a_table(pets: Path
     assert succeed("classify - --format lines").out == b""
 
 
-def test_files_with_the_names_of_options(pets: Path) -> None:
+def test_files_named_like_options_are_classified(pets: Path) -> None:
     corpus(pets, {"-": "a cat", "--help": "a cat", "-rf": "a cat"})
     assert [row[:2] for row in succeed("classify -- ./- --help -rf").rows] == [
         ["./-", "cats"], ["--help", "cats"], ["-rf", "cats"],
     ]  # fmt: skip
 
 
-def test_names_of_any_bytes_are_given_back(pets: Path) -> None:
+def test_file_names_of_any_bytes_are_printed_as_they_are(pets: Path) -> None:
     names = [
         b"\xff\xfe",
         b"new\nline",
@@ -206,7 +206,7 @@ def test_names_of_any_bytes_are_given_back(pets: Path) -> None:
     [["classify", "pets"], ["evaluate", "pets"], ["select-features"], ["inspect"]],
     ids=lambda command: command[0],
 )
-def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None:
+def test_invalid_model_paths_exit_with_status_3(pets: Path, make: str, command: list[str]) -> None:
     path = pets / "model"
     if make == "directory":
         path.mkdir()
@@ -220,7 +220,7 @@ def test_a_model_that_is_none(pets: Path, make: str, command: list[str]) -> None
     assert fail(3, *command, env={"NBTEXT_MODEL": "model"}).startswith("nbtext: model: ")
 
 
-def test_rows_before_a_broken_one_are_answered(pets: Path) -> None:
+def test_rows_before_a_broken_row_are_classified(pets: Path) -> None:
     done = nbtext("classify - --format csv --text-column 1", stdin=b'a cat\na dog,x\n"open')
     assert done.status == 4
     assert (

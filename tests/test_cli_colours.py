@@ -23,7 +23,7 @@ COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_no_escapes_in_a_pipe_or_on_a_dumb_terminal(pets: Path, command: list[str]) -> None:
+def test_pipes_and_dumb_terminals_get_no_escapes(pets: Path, command: list[str]) -> None:
     forced = {
         "FORCE_COLOR": "1",
         "CLICOLOR_FORCE": "1",
@@ -39,12 +39,12 @@ def test_no_escapes_in_a_pipe_or_on_a_dumb_terminal(pets: Path, command: list[st
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_no_colour_where_none_is_wanted(pets: Path, command: list[str]) -> None:
+def test_no_color_disables_colours(pets: Path, command: list[str]) -> None:
     status, screen = on_terminal(*command, env={"NO_COLOR": "1"})
     assert (status, COLOUR.findall(screen)) == (0, [])
 
 
-def test_a_terminal_gets_what_it_can_show(pets: Path) -> None:
+def test_empty_no_color_keeps_escapes_on_a_terminal(pets: Path) -> None:
     assert "\x1b[1m" in on_terminal("inspect", env={"NO_COLOR": ""})[1]
 
 
@@ -53,7 +53,7 @@ def test_a_terminal_gets_what_it_can_show(pets: Path) -> None:
     [["inspect"], ["classify", "pets", "-o", "table"], ["--help"], ["train", "--help"]],
     ids=str,
 )
-def test_colours_always_and_never(pets: Path, command: list[str]) -> None:
+def test_color_always_and_never_override_the_environment(pets: Path, command: list[str]) -> None:
     name, *others = command
     always = [name, "--color", "always", *others] if name[0] != "-" else ["--color", "always", name]
     assert b"\x1b[" in nbtext(*always, env={"NO_COLOR": "1", "TERM": "dumb"}).out

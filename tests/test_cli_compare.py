@@ -34,7 +34,7 @@ def pairs_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_figures_are_those_of_evaluate_and_classify(
+def test_compare_metrics_match_evaluate_and_classify(
     service_desk_model: Path, pairs_model: Path, tmp_path: Path
 ) -> None:
     test, changed = SERVICE_DESK / "test", tmp_path / "changed.jsonl"
@@ -91,7 +91,9 @@ def test_figures_are_those_of_evaluate_and_classify(
     )
 
 
-def test_a_model_and_itself(service_desk_model: Path, tmp_path: Path) -> None:
+def test_comparing_a_model_with_itself_finds_no_changes(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     changed = tmp_path / "changed.jsonl"
     changed.write_text("of another day\n")
     done = succeed(
@@ -107,7 +109,7 @@ def test_a_model_and_itself(service_desk_model: Path, tmp_path: Path) -> None:
     assert changed.read_bytes() == b""
 
 
-def test_labels_that_one_model_does_not_know_are_named(pets: Path) -> None:
+def test_labels_unknown_to_one_model_are_named(pets: Path) -> None:
     corpus(pets, {**{f"more/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings", "test/birds/1": "sings", "test/cats/1": "a cat"})  # fmt: skip
     succeed("train more -m more.joblib")
     done = nbtext("compare nbtext.joblib more.joblib test")
@@ -117,7 +119,7 @@ def test_labels_that_one_model_does_not_know_are_named(pets: Path) -> None:
     assert nbtext("compare nbtext.joblib more.joblib test -q").notes == []
 
 
-def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the_other_read_otherwise(
+def test_documents_are_read_with_the_first_models_settings_and_differences_reported(
     pets: Path,
 ) -> None:
     mail = {
@@ -141,7 +143,7 @@ def test_documents_are_read_as_those_of_the_first_model_and_it_is_said_where_the
     )
 
 
-def test_a_model_without_the_columns_of_the_other_leaves_them_out(tmp_path: Path) -> None:
+def test_model_without_the_columns_of_the_other_ignores_them(tmp_path: Path) -> None:
     table = "".join(
         f"{label},{word} word,{size}\n"
         for label, word, size in [
@@ -163,7 +165,7 @@ def test_a_model_without_the_columns_of_the_other_leaves_them_out(tmp_path: Path
     assert [found[model]["log_loss"] for model in "ab"] == [alone["with"], alone["without"]]
 
 
-def test_a_gate_for_a_model_that_is_not_better_beyond_chance(
+def test_fail_unless_better_fails_if_not_significantly_better(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
     test = SERVICE_DESK / "test"
@@ -179,7 +181,7 @@ def test_a_gate_for_a_model_that_is_not_better_beyond_chance(
         assert refused.text == succeed("compare", a, b, test).text
 
 
-def test_without_documents_it_says_how_to_see_what_differs_in_the_models(pets: Path) -> None:
+def test_compare_without_documents_suggests_comparing_the_model_descriptions(pets: Path) -> None:
     succeed("train pets --stemmer none -m 'of two words'")
     told = fail(2, "compare nbtext.joblib 'of two words' --fail-unless-better")
     said, _, line = told.partition("; to see what differs in the models: ")

@@ -127,7 +127,7 @@ INTERACTIVE = {
 
 @pytest.mark.parametrize("quote", ["", "'", '"'])
 @pytest.mark.parametrize("shell", INTERACTIVE)
-def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(
+def test_completed_class_names_are_quoted_and_not_executed(
     shell: str, quote: str, home: Path
 ) -> None:
     found = shutil.which(shell)
@@ -180,7 +180,7 @@ def test_names_of_classes_are_inserted_as_one_word_that_does_nothing(
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_script_is_good_for_its_shell(shell: str, home: Path) -> None:
+def test_completion_script_is_valid_for_its_shell(shell: str, home: Path) -> None:
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"there is no {shell}")
@@ -189,7 +189,7 @@ def test_the_script_is_good_for_its_shell(shell: str, home: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_what_the_script_asks_for_is_answered(shell: str) -> None:
+def test_completion_script_requests_are_answered(shell: str) -> None:
     assert f"_NBTEXT_COMPLETE={shell}_complete" in succeed("completion", shell).text
     asked = {
         "_NBTEXT_COMPLETE": f"{shell}_complete",
@@ -200,7 +200,7 @@ def test_what_the_script_asks_for_is_answered(shell: str) -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_names_with_control_characters_are_left_out(shell: str, tmp_path: Path) -> None:
+def test_names_with_control_characters_are_not_completed(shell: str, tmp_path: Path) -> None:
     labels = ["concern", "con\x1b[31mtrol", "con\nplain,trol", "con\u202egnp"]
     TextClassifier(stemmer="none").fit([f"cat {label}" for label in labels], labels).save(
         "nbtext.joblib"
@@ -214,6 +214,6 @@ def test_names_with_control_characters_are_left_out(shell: str, tmp_path: Path) 
     assert lines == (["plain", "concern", "_"] if shell == "zsh" else ["plain,concern"])
 
 
-def test_other_shells_are_refused() -> None:
+def test_unsupported_shells_are_refused() -> None:
     fail(2, "completion tcsh")
     fail(2, "completion")

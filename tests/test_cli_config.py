@@ -41,9 +41,7 @@ def trained(folder: Path, *arguments: str, **environment: str) -> bytes:
     return (folder / "here.joblib").read_bytes()
 
 
-def test_a_model_made_under_defaults_is_that_of_the_same_options(
-    tmp_path: Path, below: Path
-) -> None:
+def test_defaults_in_a_file_equal_the_same_options(tmp_path: Path, below: Path) -> None:
     (tmp_path / "stops.txt").write_text("street road")
     write(
         tmp_path,
@@ -68,7 +66,9 @@ def test_a_model_made_under_defaults_is_that_of_the_same_options(
     assert trained(below, "--config", str(tmp_path / "nbtext.toml")) == made
 
 
-def test_the_environment_comes_between_command_line_and_file(tmp_path: Path, below: Path) -> None:
+def test_environment_overrides_the_file_and_options_override_both(
+    tmp_path: Path, below: Path
+) -> None:
     write(tmp_path, "ngrams = 3\nmin-df = 2\n")
     three = trained(below, "--no-config", "--ngrams=3", "--min-df=2")
     assert trained(below) == three
@@ -82,7 +82,7 @@ def test_the_environment_comes_between_command_line_and_file(tmp_path: Path, bel
     ) == trained(below, "--no-config", "--surface-forms")
 
 
-def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
+def test_paths_in_a_config_file_are_relative_to_it(tmp_path: Path, below: Path) -> None:
     (tmp_path / "stops.txt").write_text("street road")
     write(tmp_path, 'model = "models/desk.joblib"\nstop-words = "stops.txt"\n')
     (tmp_path / "models").mkdir()
@@ -129,7 +129,7 @@ def test_paths_are_those_beside_the_file(tmp_path: Path, below: Path) -> None:
         ('model = "a\\u0000b"', 2, "nbtext.toml: --model: a path has no NUL"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_place(
+def test_config_errors_are_reported_with_their_position(
     tmp_path: Path, text: str, status: int, message: str
 ) -> None:
     write(tmp_path, text)
@@ -138,18 +138,18 @@ def test_what_is_wrong_is_told_with_the_place(
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
-def test_wrong_values_of_the_environment_and_files_that_are_not_there(tmp_path: Path) -> None:
+def test_invalid_environment_values_and_missing_config_files_are_refused(tmp_path: Path) -> None:
     line = fail(2, "train", TRAIN, env={"NBTEXT_MIN_DF": "none"})
     assert line.startswith("nbtext: $NBTEXT_MIN_DF: --min-df must be")
     assert "nowhere.toml" in fail(4, "train", TRAIN, "--config=nowhere.toml")
 
 
-def test_an_option_of_other_commands_is_no_mistake(tmp_path: Path) -> None:
+def test_options_of_other_commands_are_accepted_in_a_config_file(tmp_path: Path) -> None:
     write(tmp_path, "min-probability = 0.9\nmodel = 'm'\n[suspects]\nnumber = 3\n")
     assert nbtext("train", TRAIN).status == 0
 
 
-def test_help_shows_what_holds_and_where_it_comes_from(tmp_path: Path, below: Path) -> None:
+def test_help_config_shows_the_defaults_and_their_sources(tmp_path: Path, below: Path) -> None:
     write(tmp_path, "language = 'german'\n[train]\nonce = true\n")
     done = nbtext("help config", cwd=below, env={"NBTEXT_TRAIN_NGRAMS": "2"})
     assert f"File of defaults: {tmp_path}{os.sep}nbtext.toml" in done.text
@@ -192,7 +192,7 @@ ELSEWHERE = {
         ("drift", "pyproject.toml"),
     ],
 )
-def test_a_found_file_names_no_path_outside_its_folder(
+def test_discovered_config_cannot_name_paths_outside_its_folder(
     tmp_path: Path, case: str, name: str
 ) -> None:
     command, line, *table = ELSEWHERE[case]
@@ -221,7 +221,7 @@ def test_a_found_file_names_no_path_outside_its_folder(
 
 
 @pytest.mark.parametrize("command", ["train", "doctor", "cross-validate --folds 2"])
-def test_files_named_by_a_table_stay_in_the_folder_of_a_found_file(
+def test_discovered_config_cannot_read_table_files_outside_its_folder(
     tmp_path: Path, command: str
 ) -> None:
     folder = tmp_path / "sent"
@@ -266,7 +266,7 @@ OUTPUTS = {
 
 
 @pytest.mark.parametrize("case", OUTPUTS)
-def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(
+def test_discovered_config_output_replaces_only_files_of_nbtext(
     tmp_path: Path, written: Path, case: str
 ) -> None:
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
@@ -293,7 +293,7 @@ def test_an_output_of_a_found_file_replaces_only_what_nbtext_wrote_for_it(
         assert (tmp_path / "out").stat().st_size
 
 
-def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
+def test_every_path_option_has_a_path_type() -> None:
     for name in (*COMMAND_SUMMARIES, *OLD_COMMANDS):
         command: click.Command = import_module(f"nbtext.cli.{name.replace('-', '_')}").command
         for option in command.params:
@@ -307,7 +307,7 @@ def test_every_option_that_is_a_path_has_a_type_that_knows_it() -> None:
                 ), option.opts
 
 
-def test_a_found_file_names_no_machine(tmp_path: Path) -> None:
+def test_discovered_config_cannot_name_a_scheduler(tmp_path: Path) -> None:
     write(tmp_path, 'backend = "dask"\nscheduler = "tcp://192.0.2.1:8786"\n')
     assert "--scheduler: an address is not taken from a file that was found" in fail(
         2, "train", TRAIN
@@ -316,7 +316,7 @@ def test_a_found_file_names_no_machine(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 @pytest.mark.parametrize("name", ["nbtext.toml", "pyproject.toml"])
-def test_a_found_file_of_another_user_is_ignored_with_a_warning(
+def test_discovered_config_of_another_user_is_ignored_with_a_warning(
     tmp_path: Path, below: Path, name: str
 ) -> None:
     write(tmp_path, "ngrams = 3\n")
@@ -334,7 +334,7 @@ def test_a_found_file_of_another_user_is_ignored_with_a_warning(
     assert nbtext("help config", cwd=below).err.count(b"another user") == 1
 
 
-def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+def test_config_is_found_in_folders_with_special_names(tmp_path: Path) -> None:
     folder = tmp_path / "a [b] c" / "below"
     folder.mkdir(parents=True)
     write(folder.parent, '[train]\nmodel = "m"\n')

@@ -50,7 +50,7 @@ def table(folder: Path, rows: list[tuple[str, str, str, str]]) -> Path:
 COLUMNS = ("--label-column", "topic", "--text-column", "body")
 
 
-def test_every_document_is_judged_once() -> None:
+def test_cross_validate_evaluates_every_document_once() -> None:
     said, table_of_said = said_of(DESK), succeed("cross-validate", DESK).text
     assert said["n"] == 222
     assert Counter(
@@ -79,7 +79,7 @@ def test_every_document_is_judged_once() -> None:
     )
 
 
-def test_the_same_seed_says_the_same_and_another_something_else() -> None:
+def test_same_seed_gives_the_same_result_and_another_seed_differs() -> None:
     options = ("--folds", "3", "--repeats", "2")
     first = said_of(DESK, *options, "--seed", "7")
     assert first == said_of(DESK, *options, "--seed", "7")
@@ -88,12 +88,12 @@ def test_the_same_seed_says_the_same_and_another_something_else() -> None:
     assert [fold["repeat"] for fold in first["folds"]["each"]] == [1, 1, 1, 2, 2, 2]
 
 
-def test_options_of_training_hold_in_every_fold() -> None:
+def test_training_options_apply_in_every_fold() -> None:
     said = said_of(DESK, "--folds", "4", "--top", "30", "--smoothing", "0.5")
     assert [(fold["terms"], fold["smoothing"]) for fold in said["folds"]["each"]] == [(30, 0.5)] * 4
 
 
-def test_leaving_one_out() -> None:
+def test_leave_one_out_reports_its_method() -> None:
     said = said_of(DESK, "--leave-one-out")
     assert (said["n"], said["folds"]) == (222, {"method": "leave-one-out", "n": 222, "repeats": 1})
 
@@ -110,7 +110,7 @@ PETS = {
 }
 
 
-def test_a_group_is_never_on_both_sides(tmp_path: Path) -> None:
+def test_group_is_never_in_both_training_and_test_parts(tmp_path: Path) -> None:
     """Each writer has words of his own and one class: with them in training every answer is right, without them a guess."""
     rows = [
         (f"c{who % 2}", f"w{who}a w{who}b", f"writer {who}", str(n))
@@ -127,7 +127,7 @@ def test_a_group_is_never_on_both_sides(tmp_path: Path) -> None:
     assert all(fold["terms"] == 12 for fold in grouped["folds"]["each"])
 
 
-def test_time_runs_forward(tmp_path: Path) -> None:
+def test_time_column_trains_only_on_earlier_documents(tmp_path: Path) -> None:
     """The words of every month are new in it: nothing can be known of a fold from what came before."""
     rows = [
         (f"c{n % 2}", f"m{month}x{n % 2}", "x", f"2024-{month:02}-{1 + n:02}")
@@ -146,7 +146,7 @@ def test_time_runs_forward(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
-def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(
+def test_small_classes_are_warned_of_and_missing_classes_are_unknown(
     classifier: str, pets: Path
 ) -> None:
     corpus(pets, {"pets/birds/1": "a bird sings"})
@@ -167,7 +167,7 @@ def test_small_classes_are_warned_of_and_vanished_ones_are_unknown(
     assert nbtext("cross-validate pets --folds 2 -q").notes == []
 
 
-def test_gates() -> None:
+def test_fail_under_and_fail_over_set_the_exit_status() -> None:
     done = nbtext(
         "cross-validate", DESK, "--folds", "3", "--fail-under", "accuracy=0.99", "--output", "json"
     )
@@ -187,7 +187,7 @@ def test_gates() -> None:
     )
 
 
-def test_costs_and_least_probability(tmp_path: Path) -> None:
+def test_costs_and_min_probability_apply_to_predictions(tmp_path: Path) -> None:
     costs = tmp_path / "costs.toml"
     costs.write_text("[cats]\ndogs = 5\n[dogs]\ncats = 1\n")
     pets = (
@@ -204,7 +204,7 @@ def test_costs_and_least_probability(tmp_path: Path) -> None:
     assert said_of(pets, "--folds", "3", "--min-probability", "1")["coverage"] == 0
 
 
-def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path) -> None:
+def test_missing_columns_and_empty_times_are_refused(tmp_path: Path) -> None:
     path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "")])
     assert "t.csv:3 has no time" in fail(
         2, "cross-validate", path.name, *COLUMNS, "--time-column", "day"
@@ -213,7 +213,7 @@ def test_a_column_that_there_is_not_and_documents_without_a_time(tmp_path: Path)
     fail(2, "cross-validate", DESK, "--group-column", "nope")
 
 
-def test_counted_features_and_one_class_and_no_terms(tmp_path: Path) -> None:
+def test_cross_validate_accepts_counted_features_one_class_and_no_terms(tmp_path: Path) -> None:
     write("f.svmlight", "".join(f"{n % 2} {1 + n % 2}:3 9:1\n" for n in range(8)))
     assert said_of("f.svmlight", "--format", "svmlight", "--folds", "2")["accuracy"] == 1
     write("one.tsv", "a\tant\na\tape\n")
@@ -223,7 +223,7 @@ def test_counted_features_and_one_class_and_no_terms(tmp_path: Path) -> None:
     assert said_of("none.tsv", "--leave-one-out")["accuracy"] == 0
 
 
-def test_predictions_are_the_answers_judged(tmp_path: Path) -> None:
+def test_predictions_file_contains_the_evaluated_predictions(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     said = said_of(DESK, "--folds", "4", "--predictions", path)
     records = json_lines(path.read_bytes())
@@ -244,7 +244,7 @@ def test_predictions_are_the_answers_judged(tmp_path: Path) -> None:
     assert twice[:222] == [{**of, "answer": None} for of in records]
 
 
-def test_predictions_overwrite_nothing_that_is_read(tmp_path: Path) -> None:
+def test_predictions_file_does_not_overwrite_input(tmp_path: Path) -> None:
     path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "2")])
     before = path.read_bytes()
     done = nbtext("cross-validate", path, "--leave-one-out", *COLUMNS, "--predictions", path)
@@ -256,7 +256,7 @@ def test_predictions_overwrite_nothing_that_is_read(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_the_list_of_files_may_come_from_standard_input(tmp_path: Path) -> None:
+def test_file_list_can_come_from_standard_input(tmp_path: Path) -> None:
     names = "".join(f"{name}\0" for name in [DESK])
     done = nbtext(
         "cross-validate --files-from - -0 --folds 3 --output json --predictions",
@@ -266,7 +266,7 @@ def test_the_list_of_files_may_come_from_standard_input(tmp_path: Path) -> None:
     assert json.loads(succeeded(done).out)["n"] == 222
 
 
-def test_leaving_one_out_of_selected_terms_is_warned_of(tmp_path: Path) -> None:
+def test_leave_one_out_with_selected_terms_warns(tmp_path: Path) -> None:
     """Terms chosen with the label of every document in sight foretell labels that were drawn by chance; those chosen for each fold do not."""
     draw = random.Random(5)
     texts = (" ".join(f"w{draw.randrange(2000)}" for _ in range(20)) for _ in range(200))

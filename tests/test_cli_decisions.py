@@ -50,7 +50,7 @@ def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
     return result.records
 
 
-def test_below_the_probability_asked_for_there_is_no_answer_but_a_reason(home: Path) -> None:
+def test_predictions_below_min_probability_are_replaced_by_a_reason(home: Path) -> None:
     result = nbtext(
         "classify sure.txt torn.txt blank.txt strange.txt --min-probability 0.8", cwd=home
     )
@@ -63,7 +63,7 @@ def test_below_the_probability_asked_for_there_is_no_answer_but_a_reason(home: P
     assert result.rows[0][1] == "cats"
 
 
-def test_an_exit_status_for_documents_without_an_answer(home: Path) -> None:
+def test_exit_status_abstained_applies_to_documents_without_prediction(home: Path) -> None:
     torn = ("classify", "torn.txt", "--min-probability", "0.8")
     assert nbtext(*torn, "--exit-status-abstained", "9", cwd=home).status == 9
     assert nbtext(*torn, cwd=home).status == 0
@@ -71,7 +71,7 @@ def test_an_exit_status_for_documents_without_an_answer(home: Path) -> None:
     assert nbtext(*torn, "binary.txt", "--exit-status-abstained", "9", cwd=home).status == 1
 
 
-def test_costs_turn_an_answer_and_are_printed(home: Path) -> None:
+def test_costs_change_the_prediction_and_are_printed(home: Path) -> None:
     [plain], [dear] = (
         records(home, "torn.txt"),
         records(home, "torn.txt", "--costs", "costs.toml", "--limit", "3"),
@@ -85,7 +85,7 @@ def test_costs_turn_an_answer_and_are_printed(home: Path) -> None:
     assert "expected_cost" not in plain
 
 
-def test_abstaining_that_costs_less_than_an_answer(home: Path) -> None:
+def test_abstaining_is_chosen_if_it_costs_less_than_a_prediction(home: Path) -> None:
     sure, torn, blank = records(home, "sure.txt", "torn.txt", "blank.txt", "--costs", "shy.toml")
     assert sure["label"] == "cats"
     assert (torn["label"], torn["abstained"], torn["expected_cost"]) == (
@@ -96,7 +96,7 @@ def test_abstaining_that_costs_less_than_an_answer(home: Path) -> None:
     assert blank["abstained"] == "empty"
 
 
-def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -> None:
+def test_softmax_of_the_scores_of_ranked_classes_is_the_posterior(home: Path) -> None:
     nbtext("train corpus --model raw --calibration none", cwd=home)
     [answer] = records(home, "torn.txt", "--scores", "--model", "raw")
     assert answer["labels"][0]["label"] == answer["label"]
@@ -114,7 +114,7 @@ def test_ranked_classes_with_scores_whose_softmax_is_the_posterior(home: Path) -
     assert [list(ranked) for ranked in two["labels"]] == [["label", "probability"]] * 2
 
 
-def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
+def test_csv_has_a_column_for_every_requested_value(home: Path) -> None:
     result = nbtext(
         "classify sure.txt binary.txt --output csv --limit 2 --costs costs.toml", cwd=home
     )
@@ -133,7 +133,7 @@ def test_csv_has_a_column_for_everything_asked_for(home: Path) -> None:
     assert (binary[2], binary[6][:6]) == ("", "binary")
 
 
-def test_tsv_has_three_columns_with_costs_too(home: Path) -> None:
+def test_tsv_has_three_columns_even_with_costs(home: Path) -> None:
     documents = ("sure.txt", "torn.txt", "blank.txt", "binary.txt")
     for costs in ("costs.toml", "shy.toml"):
         result = nbtext("classify", *documents, "--output", "tsv", "--costs", costs, cwd=home)
@@ -163,7 +163,7 @@ def test_log_odds_of_a_single_class_are_valid_json(tmp_path: Path) -> None:
     ] == [("only", 1.0, None)]
 
 
-def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) -> None:
+def test_class_named_abstain_is_a_class_in_a_cost_file(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -190,7 +190,7 @@ def test_a_class_called_abstain_is_an_answer_in_a_file_of_costs(tmp_path: Path) 
     assert records(tmp_path, "torn", "--costs", "other.toml")[0]["label"] == "abstain"
 
 
-def test_more_classes_than_there_are_are_all_of_them(home: Path) -> None:
+def test_limit_above_the_number_of_classes_prints_all_classes(home: Path) -> None:
     [answer] = records(home, "torn.txt", "--limit", "99")
     assert len(answer["labels"]) == len(CORPUS)
 
@@ -207,9 +207,7 @@ def test_more_classes_than_there_are_are_all_of_them(home: Path) -> None:
         "--exit-status-abstained 256",
     ],
 )
-def test_options_that_do_not_go_together_are_refused_in_one_line(
-    arguments: str, home: Path
-) -> None:
+def test_incompatible_options_are_refused_in_one_line(arguments: str, home: Path) -> None:
     result = nbtext(f"classify sure.txt {arguments}", cwd=home)
     assert (result.status, result.out, len(result.notes)) == (2, b"", 1)
 
@@ -221,7 +219,7 @@ def test_costs_of_unknown_classes_are_refused(home: Path) -> None:
     assert "birds" in result.notes[0]
 
 
-def test_many_lines_at_once_get_the_answers_of_lines_one_by_one(home: Path) -> None:
+def test_batch_gives_the_same_output_as_line_by_line(home: Path) -> None:
     text = "\n".join(["purr", "", "bark postman", "swim zyzzyva", "sleep"] * 50).encode()
     one_by_one, batch = (
         nbtext("classify --lines", *extra, stdin=text, cwd=home) for extra in ((), ("--batch",))

@@ -35,7 +35,7 @@ def found(result: Result) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_all_is_well(pets: Path) -> None:
+def test_doctor_reports_all_checks_ok(pets: Path) -> None:
     before = {path.name for path in pets.iterdir()}
     done = succeed("doctor -o json")
     said = json.loads(done.out)
@@ -55,7 +55,9 @@ def test_all_is_well(pets: Path) -> None:
     assert "→" not in table
 
 
-def test_no_model_yet_is_a_warning_and_one_that_was_named_a_failure(tmp_path: Path) -> None:
+def test_default_model_missing_is_a_warning_and_named_model_missing_a_failure(
+    tmp_path: Path,
+) -> None:
     done = succeed("doctor -o json")
     assert found(done)["model"]["result"] == "warning"
     assert "nbtext train" in found(done)["model"]["fix"]
@@ -69,7 +71,7 @@ def test_no_model_yet_is_a_warning_and_one_that_was_named_a_failure(tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", None])
-def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> None:
+def test_damaged_or_invalid_model_is_a_failure(pets: Path, content: bytes | None) -> None:
     model = pets / "nbtext.joblib"
     whole = model.read_bytes()
     model.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if content is None else content)
@@ -81,7 +83,7 @@ def test_a_model_that_is_damaged_or_none(pets: Path, content: bytes | None) -> N
     assert "→ " in nbtext("doctor").text
 
 
-def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_stemmer_version_is_a_warning(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = health._find_version("PyStemmer")
     monkeypatch.setattr(
         health, "_find_version", lambda name: "99.9" if name == "PyStemmer" else "9999.0"
@@ -99,7 +101,9 @@ def test_stems_of_another_version(pets: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not isinstance(findings[0], health.FailedCheck)
 
 
-def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_or_outdated_packages_are_reported_with_a_fix(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(
         health, "_find_version", lambda name: {"nltk": None, "numpy": "1.26.4"}.get(name, "9999.0")
     )
@@ -116,7 +120,7 @@ def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("place", ["check_replaceable", "tempfile.TemporaryFile"])
-def test_a_folder_that_cannot_be_written(
+def test_folder_that_cannot_be_written_is_a_failure(
     pets: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     def full(*_: object, **__: object) -> None:
@@ -133,14 +137,14 @@ def test_a_folder_that_cannot_be_written(
     assert "lock" not in findings
 
 
-def test_a_model_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_model_folder_is_a_failure(tmp_path: Path) -> None:
     done = nbtext("doctor -m", tmp_path / "none" / "m", "-o", "json")
     assert done.status == 3
     assert found(done)["folder"]["result"] == "failed"
     assert "make it first" in found(done)["folder"]["fix"]
 
 
-def test_a_model_that_is_being_written(pets: Path) -> None:
+def test_locked_model_is_a_failure_with_status_5(pets: Path) -> None:
     with (pets / "nbtext.joblib.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = nbtext("doctor -o json")
@@ -149,7 +153,7 @@ def test_a_model_that_is_being_written(pets: Path) -> None:
     assert "another process is writing the model" in done.notes[0]
 
 
-def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nearly_full_disk_is_a_warning(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(pets)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
     findings = {
@@ -159,7 +163,7 @@ def test_a_disk_that_is_nearly_full(pets: Path, monkeypatch: pytest.MonkeyPatch)
     assert findings["lock"].result == "ok"
 
 
-def test_a_whole_file_that_training_cannot_have_made(pets: Path) -> None:
+def test_valid_file_with_impossible_settings_is_a_failure(pets: Path) -> None:
     settings, arrays = read_model_file("nbtext.joblib")
     write_model_file("nbtext.joblib", {**settings, "smoothing": -1}, arrays)
     done = nbtext("doctor -o json")
@@ -170,7 +174,7 @@ def test_a_whole_file_that_training_cannot_have_made(pets: Path) -> None:
 
 
 @pytest.mark.cold("what is imported")
-def test_a_package_without_which_nothing_goes(pets: Path) -> None:
+def test_missing_required_package_is_reported(pets: Path) -> None:
     write("numpy.py", "raise ModuleNotFoundError('gone', name='numpy')")
     message = fail(70, "doctor")
     assert (

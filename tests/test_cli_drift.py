@@ -45,7 +45,7 @@ def jsonl(*arguments: str) -> list[dict[str, Any]]:
     return succeed("drift", *arguments, "--output", "jsonl").records
 
 
-def test_the_last_runs_of_a_log_are_one_run(desk: Path) -> None:
+def test_drift_last_combines_runs_of_a_log(desk: Path) -> None:
     singly, [together], [at_once] = jsonl("log"), jsonl("log", "--last", "9"), jsonl("all")
     assert [(run["runs"], run["documents"]) for run in (*singly, together)] == [
         (1, 3),
@@ -72,7 +72,7 @@ def test_the_last_runs_of_a_log_are_one_run(desk: Path) -> None:
     assert shown[-1].startswith("together  ")
 
 
-def test_gates_judge_the_last_runs_together(desk: Path) -> None:
+def test_gates_apply_to_the_combined_last_runs(desk: Path) -> None:
     write("strange", "zzyx qwrt plmk vbnm hjkl")
     succeed("classify strange --drift log")
     newest, [together] = jsonl("log")[-1], jsonl("log", "--last", "4")
@@ -91,7 +91,7 @@ def test_gates_judge_the_last_runs_together(desk: Path) -> None:
     assert (done.status, f"is {together['unknown']['distance']:.6g}," in done.notes[0]) == (6, True)
 
 
-def test_a_run_of_no_documents_hides_no_alarm(desk: Path) -> None:
+def test_run_without_documents_does_not_hide_an_alarm(desk: Path) -> None:
     write("strange", "zzyx qwrt plmk vbnm hjkl " * 50)
     succeed("classify strange --drift log")
     before = content("log")
@@ -112,7 +112,7 @@ def test_a_run_of_no_documents_hides_no_alarm(desk: Path) -> None:
     assert jsonl("log", "--last", "2")[0]["documents"] == 4
 
 
-def test_where_no_run_had_documents_nothing_passes(desk: Path) -> None:
+def test_log_without_documents_is_refused(desk: Path) -> None:
     succeed("classify empty --drift new")
     assert content("new") == b""
     for options in ([], ["--last", "3"], ["--fail-over", "any=1"]):
@@ -124,7 +124,7 @@ def test_where_no_run_had_documents_nothing_passes(desk: Path) -> None:
     assert "cannot write" in fail(4, "classify empty --drift no/new")
 
 
-def test_models_in_one_log_are_told_apart_by_their_files(desk: Path) -> None:
+def test_models_in_one_log_are_distinguished_by_their_files(desk: Path) -> None:
     succeed("train", SERVICE_DESK / "test", "-m", "other")
     succeed("classify day0 -m other --drift log")
     [other] = jsonl("log", "--last", "9")
@@ -147,7 +147,7 @@ def test_models_in_one_log_are_told_apart_by_their_files(desk: Path) -> None:
     assert jsonl("log", "--last", "2")[0]["runs"] == 1
 
 
-def test_runs_before_and_after_an_update_count_together(desk: Path) -> None:
+def test_runs_before_and_after_an_update_are_combined(desk: Path) -> None:
     succeed("update", SERVICE_DESK / "test")
     for day in ("day0", "day1"):
         succeed("classify", day, "--drift", "log")
@@ -163,7 +163,7 @@ def test_runs_before_and_after_an_update_count_together(desk: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["-1", "1e400", "NaN", '"x"', "null", "1e10", "true, 2"])
-def test_numbers_that_no_run_has_are_no_line_of_a_log(desk: Path, value: str) -> None:
+def test_impossible_numbers_in_a_log_line_are_refused(desk: Path, value: str) -> None:
     lines = (desk / "log").read_text().splitlines()
     record = json.loads(lines[0])
     for place in range(3):
@@ -174,7 +174,7 @@ def test_numbers_that_no_run_has_are_no_line_of_a_log(desk: Path, value: str) ->
         assert done.status == (0 if fine else 4), done
 
 
-def test_runs_from_a_time_on(desk: Path) -> None:
+def test_drift_since_selects_runs_by_time(desk: Path) -> None:
     times = ("2026-03-01T10:00:00+00:00", "2026-03-02T00:00:00+00:00", "2026-03-02T10:00:00+00:00")
     lines = [
         json.loads(line) | {"time": time}
@@ -215,7 +215,7 @@ def classified(fresh: Path, *documents: object) -> None:
     succeed("classify", *map(str, documents), "--drift", "log", cwd=fresh)
 
 
-def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
+def test_every_run_adds_a_line_and_the_last_can_fail_the_gate(fresh: Path) -> None:
     write("strange.txt", "zzyx qwrt plmk vbnm hjkl " * 50)
     classified(fresh, SERVICE_DESK / "test")
     classified(fresh, "strange.txt")
@@ -237,14 +237,14 @@ def test_every_run_adds_a_line_and_the_newest_can_gate(fresh: Path) -> None:
     assert [run["unknown"]["beyond_chance"] for run in runs] == [False, True, False]
 
 
-def test_lines_answered_at_once_are_noted_too(fresh: Path) -> None:
+def test_classify_lines_adds_to_the_drift_log(fresh: Path) -> None:
     succeed(
         "classify --lines --drift log", stdin=b"the lamp is broken\nrubbish was not collected\n"
     )
     assert json.loads((fresh / "log").read_text())["documents"] == 2
 
 
-def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
+def test_invalid_drift_logs_are_refused(tmp_path: Path, fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     good = (fresh / "log").read_text()
     for wrong in (
@@ -267,7 +267,7 @@ def test_what_is_no_log(tmp_path: Path, fresh: Path) -> None:
     )
 
 
-def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path) -> None:
+def test_unreadable_log_lines_are_named_and_the_others_read(fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     good = content("log")
     bad = [
@@ -291,7 +291,7 @@ def test_lines_that_cannot_be_read_are_named_and_the_others_are_read(fresh: Path
     assert nbtext("drift log --fail-over any=0.001 -q").status == 6
 
 
-def test_a_disk_that_is_full_costs_one_line_and_says_so(fresh: Path) -> None:
+def test_full_disk_leaves_the_drift_log_unchanged(fresh: Path) -> None:
     classified(fresh, SERVICE_DESK / "test")
     good = content("log")
     done = nbtext(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.process import Result
 
 
-def test_labels_that_the_model_does_not_know_are_mistakes_and_named(pets: Path) -> None:
+def test_labels_unknown_to_the_model_count_as_mistakes_and_are_named(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", **{f"test/bird{n:02}/1": "a bird" for n in range(12)}})
     done = nbtext("evaluate test --output json")
     names = ", ".join(f"bird{n:02}" for n in range(10))
@@ -57,7 +57,7 @@ def test_labels_that_the_model_does_not_know_are_mistakes_and_named(pets: Path) 
     assert nbtext("evaluate test -q").notes == []
 
 
-def test_impossible_documents_count_and_are_finite(pets: Path) -> None:
+def test_impossible_documents_are_counted_and_metrics_stay_valid(pets: Path) -> None:
     succeed("train pets --estimate ml")
     corpus(pets, {"test/cats/1": "cats bark", "test/dogs/1": "purrs"})
     said = in_json("evaluate test")
@@ -79,7 +79,7 @@ def answers(model: Path, *arguments: str | Path) -> list[tuple[str, str, str, st
     return [(row[0], row[0].split("/")[-2], row[1], row[2]) for row in rows]
 
 
-def test_errors_are_the_wrong_answers_surest_first(
+def test_errors_file_lists_wrong_predictions_most_probable_first(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "errors.jsonl"
@@ -102,7 +102,7 @@ def test_errors_are_the_wrong_answers_surest_first(
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_the_terms_of_an_error_are_those_of_the_model(
+def test_terms_of_an_error_have_the_weights_of_the_model(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
     judged(service_desk_model, "--errors", tmp_path / "errors.jsonl")
@@ -124,7 +124,7 @@ def test_the_terms_of_an_error_are_those_of_the_model(
             assert round(times) >= 1
 
 
-def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> None:
+def test_errors_file_includes_unknown_labels_and_unusual_names(pets: Path) -> None:
     corpus(pets, {"test/birds/\udcff\n1": "a cat purrs", "test/dogs/1": "the dog barks"})
     assert nbtext("evaluate test -q --errors errors").status == 0
     [line] = content("errors").splitlines()
@@ -138,13 +138,13 @@ def test_errors_of_unknown_labels_and_odd_names_are_lines_too(pets: Path) -> Non
     assert error["terms"][0]["term"] in {"cat", "purr"}
 
 
-def test_without_mistakes_the_file_is_empty(pets: Path) -> None:
+def test_errors_file_without_mistakes_is_empty(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/1": "a dog"})
     succeed("evaluate test --errors errors")
     assert content("errors") == b""
 
 
-def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Path) -> None:
+def test_evaluate_abstains_where_classify_abstains(service_desk_model: Path) -> None:
     said = judged(service_desk_model, "--min-probability", "0.7")
     given = answers(service_desk_model, "--min-probability", "0.7")
     answered = [(truth, answer) for _, truth, answer, _ in given if answer]
@@ -164,7 +164,7 @@ def test_answers_are_withheld_as_classify_withholds_them(service_desk_model: Pat
     assert "(no answer)" in table
 
 
-def test_costs_turn_answers_and_are_added_up(service_desk_model: Path, tmp_path: Path) -> None:
+def test_costs_change_predictions_and_are_summed(service_desk_model: Path, tmp_path: Path) -> None:
     file = tmp_path / "costs.toml"
     file.write_text(
         "[waste-collection]\nparks-and-trees = 9\nabstain = 0.3\n[parks-and-trees]\nabstain = 0.2\n"
@@ -199,7 +199,7 @@ def table(pets: Path) -> Path:
     return pets
 
 
-def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
+def test_by_evaluates_parts_of_the_documents_separately(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
     said = in_json("evaluate test.csv", *columns)
     assert {
@@ -218,7 +218,7 @@ def test_parts_of_the_documents_are_judged_apart(table: Path) -> None:
     assert "slices" not in in_json("evaluate test.csv", *columns[:4])
 
 
-def test_a_column_may_be_called_as_a_figure_is(pets: Path) -> None:
+def test_by_column_may_have_the_name_of_a_metric(pets: Path) -> None:
     write("test.csv", "label,text,accuracy\ncats,it purrs,high\ndogs,it barks,low\n")
     lines = succeed("evaluate test.csv --by accuracy").text.partition("by accuracy")[2].splitlines()
     assert [line.split()[0] for line in lines if line.strip()] == [
@@ -229,12 +229,12 @@ def test_a_column_may_be_called_as_a_figure_is(pets: Path) -> None:
     ]
 
 
-def test_a_column_that_is_not_there_is_told(table: Path) -> None:
+def test_by_column_that_does_not_exist_is_refused(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
     assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)
 
 
-def test_the_threshold_between_two_classes_is_that_of_the_answers(tmp_path: Path) -> None:
+def test_threshold_of_two_classes_matches_the_predictions(tmp_path: Path) -> None:
     letters = tmp_path / "letters.tsv"
     letters.write_text(
         "pets\tthe cat sleeps\npets\tcats bark\ntown\tthe cat of the mayor\ntown\tthe bin is full\ntown\ta bin\n"
@@ -278,7 +278,7 @@ def figures(service_desk_model: Path) -> dict[str, Any]:
     return said
 
 
-def test_every_figure_can_be_a_gate(figures: dict[str, Any]) -> None:
+def test_every_metric_can_be_a_gate(figures: dict[str, Any]) -> None:
     plain = {name for name, value in figures.items() if isinstance(value, (int, float))}
     assert plain == METRICS.keys() - IF_ASKED
     assert plain & set(figures["intervals"]) == {
@@ -287,7 +287,7 @@ def test_every_figure_can_be_a_gate(figures: dict[str, Any]) -> None:
     assert all(METRICS[name].minimum <= figures[name] <= METRICS[name].maximum for name in plain)
 
 
-def test_gates_that_are_met_say_nothing(service_desk_model: Path, figures: dict[str, Any]) -> None:
+def test_gates_that_pass_print_nothing(service_desk_model: Path, figures: dict[str, Any]) -> None:
     asked = [
         f"--fail-under={name}={figures[name]!r}"
         for name, metric in METRICS.items()
@@ -301,7 +301,7 @@ def test_gates_that_are_met_say_nothing(service_desk_model: Path, figures: dict[
     assert json.loads(succeeded(gated(service_desk_model, *asked)).out) == figures
 
 
-def test_a_line_for_each_gate_that_is_not_met_and_all_is_printed(
+def test_each_failed_gate_prints_one_line_and_metrics_are_still_printed(
     service_desk_model: Path, figures: dict[str, Any]
 ) -> None:
     gates = (
@@ -325,7 +325,7 @@ def test_a_line_for_each_gate_that_is_not_met_and_all_is_printed(
     assert gated(service_desk_model, "-q", *gates).notes == done.notes
 
 
-def test_the_end_of_the_interval_is_what_counts_if_wanted(
+def test_fail_under_interval_compares_the_end_of_the_interval(
     service_desk_model: Path, figures: dict[str, Any]
 ) -> None:
     low, high = figures["intervals"]["macro_f1"][0], figures["intervals"]["brier"][1]
@@ -348,7 +348,7 @@ def test_the_end_of_the_interval_is_what_counts_if_wanted(
     assert gated(service_desk_model, *exact).status == 0
 
 
-def test_a_gate_on_an_interval_that_is_missing_does_not_call_the_figure_infinite() -> None:
+def test_gate_on_a_missing_interval_fails_and_says_not_known() -> None:
     labels = ("cats", "dogs")
     result = evaluated(labels, matrix(labels))
     gate = parse_gates(
@@ -361,7 +361,7 @@ def test_a_gate_on_an_interval_that_is_missing_does_not_call_the_figure_infinite
     )
 
 
-def test_what_is_infinite_or_not_known_never_passes(pets: Path) -> None:
+def test_infinite_or_missing_metrics_never_pass(pets: Path) -> None:
     corpus(pets, {"test/birds/1": "a bird"})
     gates = (
         "--fail-over",
@@ -378,7 +378,7 @@ def test_what_is_infinite_or_not_known_never_passes(pets: Path) -> None:
     assert nbtext("evaluate test -q", *gates, "--fail-under-interval").status == 2
 
 
-def test_a_gate_not_met_outweighs_unreadable_documents(pets: Path) -> None:
+def test_failed_gate_takes_precedence_over_unreadable_documents(pets: Path) -> None:
     corpus(pets, {"test/cats/1": "a cat", "test/dogs/2": b"\0"})
     assert nbtext("evaluate test").status == 1
     assert nbtext("evaluate test --fail-under accuracy=0.5").status == 1

@@ -20,7 +20,7 @@ def rows(result: Result) -> list[list[str]]:
     return list(csv.reader(io.StringIO(succeeded(result).out.decode(), newline="")))
 
 
-def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
+def test_fault_74_ids_and_labels_are_escaped(tmp_path: Path) -> None:
     labels = [*FORMULAS, "\rx", "plain"]
     table = "".join(f'"{label}",word{number}\n' for number, label in [*enumerate(labels)] * 2)
     corpus(
@@ -48,7 +48,7 @@ def test_fault_74_ids_and_labels(tmp_path: Path) -> None:
     }
 
 
-def test_fault_74_terms_but_not_numbers(tmp_path: Path) -> None:
+def test_fault_74_terms_are_escaped_and_numbers_are_not(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "=a red:9\n=a =x:3\n-b green:9 @y:2\n"})
     succeed("train t.svm")
     asked = ["select-features", "--by", "log-odds", "--output", "csv"]

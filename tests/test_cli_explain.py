@@ -24,7 +24,7 @@ def records(*arguments: str | Path) -> list[dict[str, Any]]:
     return succeed(*arguments, "-o", "jsonl").records
 
 
-def test_lines_of_tsv_sum_up(service_desk_model: Path) -> None:
+def test_tsv_contributions_sum_to_the_log_odds(service_desk_model: Path) -> None:
     rows = succeed("explain", TEST / "taxes-and-fees", "-m", service_desk_model).rows
     assert {len(row) for row in rows} == {9}
     for name in {row[0] for row in rows}:
@@ -37,7 +37,7 @@ def test_lines_of_tsv_sum_up(service_desk_model: Path) -> None:
         assert {row[8] for row in parts if row[3] == "word" and float(row[5])} <= {""}
 
 
-def test_documents_are_read_as_the_model_has_them(tmp_path: Path) -> None:
+def test_explain_reads_documents_with_the_models_settings(tmp_path: Path) -> None:
     rows = "".join(f"{name.partition('/')[0]},{text},{name},4\n" for name, text in PETS.items())
     corpus(
         tmp_path,
@@ -70,9 +70,7 @@ def test_documents_are_read_as_the_model_has_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["table", "tsv", "jsonl"])
-def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(
-    pets: Path, output: str
-) -> None:
+def test_unreadable_document_is_reported_and_the_others_explained(pets: Path, output: str) -> None:
     write("mail", b"\x00\x01")
     done = nbtext("explain pets/cats/1 none -o", output)
     assert (done.status, len(done.notes)) == (1, 1)
@@ -81,7 +79,7 @@ def test_a_document_that_cannot_be_read_is_told_and_the_others_explained(
     assert "none" in done.text
 
 
-def test_a_terminal_shows_the_text_shaded(pets: Path) -> None:
+def test_terminal_shows_shaded_text(pets: Path) -> None:
     corpus(pets, {"letter": "The cat barks, the cats purr."})
     status, screen = on_terminal("explain", "letter", env={"COLORTERM": "truecolor"})
     assert status == 0
@@ -99,7 +97,7 @@ def test_a_terminal_shows_the_text_shaded(pets: Path) -> None:
     assert "\nlog odds" in dumb.replace("\n ", "\n")
 
 
-def test_a_pipe_gets_marks_for_a_table(pets: Path) -> None:
+def test_pipe_shows_marks_instead_of_colours(pets: Path) -> None:
     done = succeed("explain pets/dogs/1 -o table", env={"FORCE_COLOR": "1"})
     assert b"\x1b" not in done.out
     assert "barks[+" in done.text
@@ -150,7 +148,7 @@ def test_impossible_documents_have_no_explanation(pets: Path) -> None:
     assert "+∞" in nbtext("explain pets/cats/1 -m ml -o table").text
 
 
-def test_documents_without_known_words_have_the_prior(pets: Path) -> None:
+def test_documents_without_known_words_show_the_prior(pets: Path) -> None:
     corpus(pets, {"empty": "", "strange": "zyzzyva"})
     empty, strange = records("explain", "empty", "strange")
     assert (empty["words"], empty["notice"], empty["log_odds"]) == ([], "empty", empty["prior"])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_document_that_was_never_learnt_is_named_and_nothing_is_forgotten(
+def test_forgetting_an_unknown_document_is_refused_and_changes_nothing(
     pets_and_more: Path,
 ) -> None:
     corpus(
@@ -33,7 +33,7 @@ def test_a_document_that_was_never_learnt_is_named_and_nothing_is_forgotten(
     assert content("nbtext.joblib") == before
 
 
-def test_what_is_forgotten_can_be_learnt_again(days: Path) -> None:
+def test_forgotten_documents_can_be_added_again(days: Path) -> None:
     succeed("train a --once")
     first = content("nbtext.joblib")
     succeed("update c --once")
@@ -45,7 +45,7 @@ def test_what_is_forgotten_can_be_learnt_again(days: Path) -> None:
         assert content("nbtext.joblib") == second
 
 
-def test_forgetting_once_is_no_error_the_second_time(days: Path) -> None:
+def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
     succeed("train a c --once")
     assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 2 documents; not known: 0"
     before = content("nbtext.joblib")
@@ -59,6 +59,6 @@ def test_forgetting_once_is_no_error_the_second_time(days: Path) -> None:
     assert content("nbtext.joblib") == before
 
 
-def test_without_a_ledger_nothing_is_forgotten_once(pets_and_more: Path) -> None:
+def test_forget_once_without_a_ledger_is_refused(pets_and_more: Path) -> None:
     line = refused(pets_and_more, "forget more --once", 2)
     assert line == "nbtext: nbtext.joblib: the model has no ledger; forget without --once"

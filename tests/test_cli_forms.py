@@ -32,7 +32,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("command", ROWS)
-def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
+def test_rows_are_the_same_in_every_output_format(pets: Path, command: str) -> None:
     if command == "drift":
         succeed("classify pets --drift drift.log")
     forms = {
@@ -64,7 +64,7 @@ def test_rows_are_the_same_in_every_form(pets: Path, command: str) -> None:
         ] == of_tsv
 
 
-def test_rows_of_classes_have_the_figures_of_json(pets: Path) -> None:
+def test_rows_of_classes_have_the_metrics_of_json(pets: Path) -> None:
     whole = json.loads(nbtext("evaluate pets --output json").out)
     rows = nbtext("evaluate pets -o jsonl").records
     assert {row.pop("label"): row for row in rows} == whole["per_class"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ASKED = ("-n", "4", "--length", "6", "--seed", "7")
 
 
-def test_every_output_holds_the_same_documents(pets: Path) -> None:
+def test_generate_prints_the_same_documents_in_every_format(pets: Path) -> None:
     said = {
         output: succeed("generate", *ASKED, "--output", output).text
         for output in ("text", "tsv", "jsonl")
@@ -40,7 +40,7 @@ def test_every_output_holds_the_same_documents(pets: Path) -> None:
     ]
 
 
-def test_one_document_of_one_class_by_default_of_its_words(pets: Path) -> None:
+def test_generate_prints_one_document_of_whole_words_by_default(pets: Path) -> None:
     succeed("train pets --estimate ml --ngrams 2 --char-ngrams 3")
     assert succeed("generate").text.count("\n") == 1
     words = set(succeed("generate -n 50 --class cats").text.split())
@@ -51,7 +51,7 @@ def test_one_document_of_one_class_by_default_of_its_words(pets: Path) -> None:
 
 @pytest.mark.parametrize("output", ["tsv", "jsonl"])
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
-def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier: str) -> None:
+def test_generated_documents_can_be_trained_on(pets: Path, output: str, classifier: str) -> None:
     succeed("train pets --stop-words default --classifier", classifier)
     write(f"drawn.{output}", succeed("generate -n 300 --output", output).out)
     succeed("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again")
@@ -62,7 +62,7 @@ def test_what_is_generated_can_be_trained_on(pets: Path, output: str, classifier
     assert after == before
 
 
-def test_stop_words_that_training_keeps_are_drawn_as_words(tmp_path: Path) -> None:
+def test_stop_words_in_the_vocabulary_are_generated_as_words(tmp_path: Path) -> None:
     texts = "a\tthe end of the rope\nb\tif you see a rope\na\tof the sea\nb\tdo you see the sea\n"
     corpus(tmp_path, {"t.tsv": texts * 30})
     succeed("train t.tsv")
@@ -70,7 +70,7 @@ def test_stop_words_that_training_keeps_are_drawn_as_words(tmp_path: Path) -> No
     assert {"of", "you", "rope"} < {*words} <= {"", *re.findall(r"\w+", texts)}
 
 
-def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
+def test_counted_features_are_generated_by_their_names(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "1 *a*:3 \x1b[31m:1\n2 x:2\n"})
     succeed("train t.svm --format svmlight --estimate ml")
     said = succeed("generate --class 1 --length 40").text
@@ -92,7 +92,7 @@ def test_counted_features_are_drawn_as_they_are_called(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_line(
+def test_generate_refuses_impossible_requests_in_one_line(
     pets: Path, training: str, arguments: str, message: str
 ) -> None:
     corpus(pets / "pets", PETS)
@@ -102,7 +102,7 @@ def test_what_cannot_be_done_is_told_in_one_line(
 
 @pytest.mark.parametrize("output", ["csv", "tsv", "jsonl"])
 @pytest.mark.parametrize("text", ["", "--text-column about"])
-def test_a_model_with_columns_is_evaluated_on_its_own_records(
+def test_model_with_columns_evaluates_its_generated_records(
     tmp_path: Path, output: str, text: str
 ) -> None:
     rows = [

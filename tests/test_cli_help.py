@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     "command", [["help"], *([command] for command in COMMAND_SUMMARIES)], ids=str
 )
-def test_help_by_either_name(command: list[str]) -> None:
+def test_help_works_with_long_and_short_option(command: list[str]) -> None:
     helped = succeed(*command, "--help", env={"COLUMNS": "80"})
     assert succeed(*command, "-h", env={"COLUMNS": "80"}) == helped
     assert helped.text.startswith("Usage: nbtext")
@@ -51,7 +51,7 @@ def test_help_by_either_name(command: list[str]) -> None:
 
 @cache
 def helps(width: int) -> dict[str, str]:
-    """All that is said of commands and topics on a terminal so wide, by one process; `test_help_by_either_name` has one for each."""
+    """All that is said of commands and topics on a terminal so wide, by one process; `test_help_works_with_long_and_short_option` has one for each."""
     names = (*COMMAND_SUMMARIES, *OLD_COMMANDS)
     lines = [
         "-h",
@@ -71,12 +71,12 @@ def helps(width: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_no_help_is_wider_than_the_terminal(width: int) -> None:
+def test_help_is_not_wider_than_the_terminal(width: int) -> None:
     for line, text in helps(width).items():
         assert max(map(len, text.splitlines())) <= width, line
 
 
-def test_a_narrow_help_has_the_same_words_and_its_commands_can_be_pasted() -> None:
+def test_narrow_help_has_the_same_words_and_commands_can_be_pasted() -> None:
     for command in (
         "tune -h",
         "help smoothing",
@@ -93,7 +93,7 @@ def test_a_narrow_help_has_the_same_words_and_its_commands_can_be_pasted() -> No
     )
 
 
-def test_the_first_screen_fits_a_terminal_and_names_every_command() -> None:
+def test_main_help_fits_a_terminal_and_names_every_command() -> None:
     text = succeed("-h", env={"COLUMNS": "80"}).text
     assert len(text.splitlines()) <= 23  # the prompt is the 24th
     first, *others = COMMAND_GROUPS.values()
@@ -105,7 +105,7 @@ def test_the_first_screen_fits_a_terminal_and_names_every_command() -> None:
     assert all(f"  {', '.join(commands)}\n" in text for commands in others)
 
 
-def test_help_commands_has_a_line_for_each_and_the_options() -> None:
+def test_help_commands_lists_every_command_and_the_options() -> None:
     text = succeed("help commands", env={"COLUMNS": "80"}).text
     assert all(
         re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE)
@@ -115,7 +115,7 @@ def test_help_commands_has_a_line_for_each_and_the_options() -> None:
 
 
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
-def test_help_shows_what_is_used_most_and_help_all_the_rest(command: str) -> None:
+def test_help_shows_common_options_and_help_all_the_others(command: str) -> None:
     short, everything = (helps(80)[f"{command} {option}"] for option in ("--help", "--help-all"))
     assert len(short.splitlines()) <= 63
     options = [
@@ -142,7 +142,7 @@ def command_named(name: str) -> click.Command:
     return command
 
 
-def test_help_has_colours_on_a_terminal_that_has_them(tmp_path: Path) -> None:
+def test_help_has_colours_only_on_a_terminal_that_supports_them(tmp_path: Path) -> None:
     for command in (["--help"], ["help", "commands"], ["train", "--help"]):
         plain = nbtext(*command, env={"COLUMNS": "100"}).text
         screen = on_terminal(*command)[1]
@@ -197,7 +197,7 @@ RENAMED = {
 """Commands with old names of options, and with those of today."""
 
 
-def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path) -> None:
+def test_deprecated_option_names_still_work_with_a_notice_on_a_terminal(pets: Path) -> None:
     succeed("train pets -m other")
     named = {
         old
@@ -218,7 +218,7 @@ def test_old_names_of_options_do_the_same_with_a_notice_on_a_terminal(pets: Path
     assert "<title>--output" in (pets / "page.html").read_text()
 
 
-def test_the_command_alone_shows_how_it_is_used() -> None:
+def test_nbtext_without_arguments_prints_its_usage() -> None:
     done = nbtext()
     assert (done.status, done.out) == (2, b"")
     assert done.err == succeed("-h").out
@@ -227,7 +227,7 @@ def test_the_command_alone_shows_how_it_is_used() -> None:
 
 
 @pytest.mark.cold("what is imported")
-def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
+def test_help_imports_no_large_package(tmp_path: Path) -> None:
     for name in ("numpy", "scipy", "joblib", "nltk", "rich", "Stemmer"):
         write(f"{name}.py", "raise SystemExit('imported')")
     code = "import sys; from nbtext.cli.main import run; sys.exit(max(run([*command.split(), '--help']) for command in sys.argv[1:]))"
@@ -237,7 +237,7 @@ def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
     )
 
 
-def test_version() -> None:
+def test_version_prints_name_and_version() -> None:
     assert succeed("-V") == succeed("--version")
     assert succeed("--version").text == f"nbtext, version {__version__}\n"
 
@@ -253,7 +253,7 @@ def test_version() -> None:
         ["inspect", "--limit", "x"],
     ],
 )
-def test_what_is_unknown_is_told_in_one_line(arguments: list[str]) -> None:
+def test_unknown_commands_and_options_are_refused_in_one_line(arguments: list[str]) -> None:
     assert "; see nbtext" in fail(2, *arguments)
 
 
@@ -304,14 +304,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
-def test_the_examples_of_the_help_run(command: str, trained: Path, tmp_path: Path) -> None:
+def test_examples_in_the_help_run(command: str, trained: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(trained, tmp_path / "copy", symlinks=True)
     if command == "drift":
         run_examples("classify", folder)
     run_examples(command, folder)
 
 
-def test_help_smoothing_names_what_auto_compares() -> None:
+def test_help_smoothing_names_the_values_that_auto_compares() -> None:
     said = " ".join(succeed("help smoothing").text.split())
     assert (
         f"evidence, or {', '.join(f'{each:g}' for each in SMOOTHING_ALTERNATIVES[:-1])} or {SMOOTHING_ALTERNATIVES[-1]:g} if left-out documents"

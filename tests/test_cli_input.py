@@ -23,7 +23,7 @@ def ids(*arguments: str, stdin: bytes = b"") -> list[str]:
 
 
 @pytest.mark.parametrize("end", [b"", b"\0"])
-def test_lists_of_any_names(pets: Path, end: bytes) -> None:
+def test_files_from_accepts_names_of_any_bytes(pets: Path, end: bytes) -> None:
     names = [b"new\nline", b"\xff", b" ", b"-", b"-v", b"tab\t"]
     for name in names:
         (pets / os.fsdecode(name)).write_text("the cat")
@@ -39,7 +39,7 @@ def test_lists_of_any_names(pets: Path, end: bytes) -> None:
     assert ids("--files-from", "-", stdin=b" \n\n\xff") == [" ", "\udcff"]
 
 
-def test_with_find(pets: Path) -> None:
+def test_files_from_reads_the_output_of_find(pets: Path) -> None:
     result = succeeded(
         bash("find pets -type f -print0 | sort -z | $NBTEXT classify --files-from - -0")
     )
@@ -48,7 +48,7 @@ def test_with_find(pets: Path) -> None:
     ]
 
 
-def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
+def test_empty_file_list_gives_no_rows_and_a_warning(pets: Path) -> None:
     result = nbtext("classify --files-from - -0")
     assert (result.status, result.out, result.notes) == (
         0,
@@ -62,20 +62,20 @@ def test_an_empty_list_has_no_rows_and_a_warning(pets: Path) -> None:
         assert result.notes[-1] == "nbtext: the corpus has no documents that can be read"
 
 
-def test_training_and_evaluating_from_a_list(pets: Path) -> None:
+def test_train_and_evaluate_read_file_lists(pets: Path) -> None:
     write("list", "pets\n")
     succeed("train --files-from list -m m")
     assert in_json("evaluate -q --files-from list -m m")["n"] == 4
 
 
 @pytest.mark.parametrize("command", ["train", "classify", "evaluate"])
-def test_lists_that_cannot_be(pets: Path, command: str) -> None:
+def test_invalid_file_lists_are_refused(pets: Path, command: str) -> None:
     assert "list of files" in fail(2, command, "-", "--files-from", "-")
     assert "--null needs --files-from" in fail(2, command, "pets", "-0")
     assert "none: cannot read: no such file" in fail(4, command, "--files-from", "none")
 
 
-def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: Path) -> None:
+def test_on_error_selects_record_skip_or_fail(pets: Path) -> None:
     corpus(pets / "in", MIXED)
     why = "binary, not text (control bytes, the first at 0)"
     note = f"nbtext: in/2.bin: {why}"
@@ -89,7 +89,7 @@ def test_a_document_that_cannot_be_read_has_a_record_or_none_or_ends_all(pets: P
         assert (result.status, [row[0] for row in result.rows], result.notes) == (1, rows, notes)
 
 
-def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path) -> None:
+def test_train_and_evaluate_skip_or_fail_on_unreadable_documents(pets: Path) -> None:
     succeed("train pets")
     corpus(pets / "pets/dogs", {"3": b"\0"})
     before = content("nbtext.joblib")
@@ -107,7 +107,7 @@ def test_training_and_evaluating_with_a_document_that_cannot_be_read(pets: Path)
     ["evaluate in", "compare nbtext.joblib nbtext.joblib in", "cross-validate in --folds 2", "learning-curve in --folds 2", "suspects in",
      "report in", "tokens in", "tune in --folds 2 --try ngrams=1,2", "update in", "prevalence in"],
 )  # fmt: skip
-def test_a_document_that_cannot_be_read_is_named_once_and_the_others_are_read_as_without_it(
+def test_unreadable_document_is_reported_once_and_the_others_are_used(
     pets: Path, line: str
 ) -> None:
     corpus(
@@ -142,7 +142,7 @@ def test_a_document_that_cannot_be_read_is_named_once_and_the_others_are_read_as
         "tokens",
     ],
 )
-def test_a_corpus_that_is_not_there_or_holds_nothing(pets: Path, command: str) -> None:
+def test_missing_or_empty_corpus_is_refused(pets: Path, command: str) -> None:
     (pets / "hollow/class").mkdir(parents=True)
     assert (
         f"Missing argument 'CORPUS...', or - for standard input; see nbtext {command} --help"
@@ -155,23 +155,21 @@ def test_a_corpus_that_is_not_there_or_holds_nothing(pets: Path, command: str) -
 
 
 @pytest.mark.parametrize("command", ["classify", "explain", "explain --why-not dogs", "tokens"])
-def test_what_is_piped_into_a_command_that_answers_is_read_without_a_path(
-    pets: Path, command: str
-) -> None:
+def test_predicting_commands_read_piped_input_without_a_path(pets: Path, command: str) -> None:
     for piped in (b"it purrs", b"it purrs\n" * 3):
         assert nbtext(command, stdin=piped) == nbtext(f"{command} -", stdin=piped)
     assert "Missing argument" in fail(2, command, stdin=b"")
 
 
 @pytest.mark.parametrize("command", ["evaluate", "train", "update", "forget", "prevalence"])
-def test_a_command_that_learns_or_judges_asks_for_a_path_also_in_a_pipe(
+def test_training_and_evaluating_commands_need_a_path_even_in_a_pipe(
     pets: Path, command: str
 ) -> None:
     assert "or - for standard input" in fail(2, command, stdin=b"cats,it purrs\n")
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_so_many_documents_may_be_unreadable(pets: Path, jobs: str) -> None:
+def test_allow_unreadable_tolerates_a_number_of_documents(pets: Path, jobs: str) -> None:
     corpus(
         pets,
         {f"in/{label}/{n}": f"the {label} {n}" for label in ("cats", "dogs") for n in range(20)},
@@ -205,7 +203,7 @@ def test_so_many_documents_may_be_unreadable(pets: Path, jobs: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "101%", "1.5", "%"])
-def test_a_wrong_allowance_is_refused(pets: Path, value: str) -> None:
+def test_invalid_allow_unreadable_is_refused(pets: Path, value: str) -> None:
     assert "--allow-unreadable must be a number of documents, or a percentage such as 1%" in fail(
         2, "train pets --allow-unreadable", value
     )
@@ -220,7 +218,7 @@ def test_a_wrong_allowance_is_refused(pets: Path, value: str) -> None:
         "--set drop-signatures=true",
     ],
 )
-def test_options_of_mail_are_refused_where_there_is_none(pets: Path, typed: str) -> None:
+def test_mail_options_are_refused_for_other_documents(pets: Path, typed: str) -> None:
     write("t.csv", "label,text\ncats,it purrs\ndogs,it barks\n")
     succeed("train pets -m m")
     for command in (

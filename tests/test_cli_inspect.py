@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOG_2, LOG_3 = math.log(2), math.log(3)
 
 
-def test_the_overview(service_desk_model: Path) -> None:
+def test_overview_shows_the_contents_of_the_model(service_desk_model: Path) -> None:
     said = in_json("inspect -m", service_desk_model, "--limit", "3")
     assert said["documents"] == 222
     assert said["written_by"]["nbtext"] == __version__
@@ -42,7 +42,7 @@ def test_the_overview(service_desk_model: Path) -> None:
     )
 
 
-def test_the_model_is_compared_with_others_of_its_counts(
+def test_criteria_compare_the_model_with_others_of_the_same_counts(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
     said = in_json("inspect -m", service_desk_model, "--criteria")
@@ -67,7 +67,7 @@ def test_the_model_is_compared_with_others_of_its_counts(
     assert "models of the same data (text), equally probable before" in text
 
 
-def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path) -> None:
+def test_criteria_without_a_prior_omit_evidence_or_are_refused(pets: Path) -> None:
     succeed("train pets --estimate ml --class-prior uniform")
     said = in_json("inspect --criteria")
     found = said["criteria"]
@@ -79,7 +79,7 @@ def test_criteria_of_a_model_that_has_none_of_a_prior_or_none_at_all(pets: Path)
     assert "--classifier multinomial" in fail(2, "inspect --criteria")
 
 
-def test_criteria_count_the_columns_beside_the_texts(tmp_path: Path) -> None:
+def test_criteria_include_the_columns(tmp_path: Path) -> None:
     corpus(tmp_path, {"people.csv": "\n".join(["height,hair,eye,likes", *map(",".join, DATING)])})
     options = ("people.csv", "--label-column", "likes", "--categorical", "height,hair,eye")
     succeed("train", *options, "--smoothing", "1")
@@ -100,13 +100,13 @@ def test_criteria_count_the_columns_beside_the_texts(tmp_path: Path) -> None:
     assert "hair" in succeed("inspect --criteria").text
 
 
-def test_criteria_of_numbers_that_are_all_the_same_in_a_class_are_refused(tmp_path: Path) -> None:
+def test_criteria_of_numbers_without_variance_are_refused(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.csv": "label,age,size\na,1,1\na,1,2\nb,2,3\nb,3,4\n"})
     succeed("train t.csv --label-column label --numeric age,size")
     assert "not defined for age:" in fail(2, "inspect --criteria")
 
 
-def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> None:
+def test_every_printed_term_can_be_passed_to_term(tmp_path: Path) -> None:
     texts = {
         "c/stalls/1": "two horses, expensive coffee",
         "c/stalls/2": "expensive cheese; street lamps",
@@ -132,13 +132,13 @@ def test_every_term_that_the_model_prints_can_be_asked_for(tmp_path: Path) -> No
     ]
 
 
-def test_an_asterisk_is_no_pattern_where_there_are_none(pets: Path) -> None:
+def test_asterisk_matches_only_itself_without_character_ngrams(pets: Path) -> None:
     succeed("train pets")
     word = in_json("inspect --term bark*")["words"][0]
     assert [term["term"] for term in word["terms"]] == ["bark"]
 
 
-def test_a_term_may_be_called_as_a_column_is(tmp_path: Path) -> None:
+def test_term_may_have_the_name_of_a_column(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/cats/1": "count count purr", "c/dogs/1": "count bark"})
     succeed("train c")
     lines = succeed("inspect --term count").text.splitlines()
@@ -150,7 +150,7 @@ def test_a_term_may_be_called_as_a_column_is(tmp_path: Path) -> None:
     ]
 
 
-def test_what_the_model_knows_of_words(pets: Path) -> None:
+def test_term_shows_counts_and_probabilities_of_words(pets: Path) -> None:
     succeed("train pets --smoothing 0.5")
     arguments = ("inspect", "--term", "Barking", "--term", "the", "--term", "unicorns")
     said = in_json(*arguments)
@@ -206,7 +206,7 @@ parameters of their Beta posteriors."""
 
 
 @pytest.mark.parametrize("classifier", CHINESE)
-def test_the_probability_is_that_which_the_classifier_scores_by(
+def test_term_probability_is_the_one_that_the_classifier_scores_with(
     classifier: str, tmp_path: Path
 ) -> None:
     symbol, meaning, probability, posteriors = CHINESE[classifier]
@@ -242,7 +242,7 @@ def test_the_probability_is_that_which_the_classifier_scores_by(
     assert any(line.split()[:4] == ["yes", "5", "3", f"{probability[1]:.3g}"] for line in lines)
 
 
-def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) -> None:
+def test_words_of_several_terms_and_unselected_terms_are_shown(pets: Path) -> None:
     succeed("train pets --ngrams 2 --top 3")
     terms = in_json("inspect --term 'the dog barks flute'")["words"][0]["terms"]
     assert [(term["term"], term["known"]) for term in terms] == [
@@ -258,16 +258,14 @@ def test_words_that_are_several_terms_and_terms_that_do_not_count(pets: Path) ->
     assert "density" not in succeed("inspect --term dog").text
 
 
-def test_features_by_their_names(tmp_path: Path) -> None:
+def test_features_are_found_by_name(tmp_path: Path) -> None:
     write("t.svm", "x red:2 round:1\ny green:3\n")
     succeed("train t.svm --format svmlight")
     word = in_json("inspect --term red")["words"][0]
     assert [of["count"] for of in word["terms"][0]["classes"].values()] == [2, 0]
 
 
-def test_the_strength_of_the_penalty_and_the_loss_by_which_it_was_chosen(
-    service_desk_model: Path, tmp_path: Path
-) -> None:
+def test_l2_and_its_held_out_loss_are_shown(service_desk_model: Path, tmp_path: Path) -> None:
     for options, words in (((), "automatic"), (("--l2", "0.5"), "given")):
         model = ("-m", tmp_path / "m")
         succeed("train", SERVICE_DESK / "train", "--classifier", "logistic", *options, *model)
@@ -289,7 +287,7 @@ def inspected(*arguments: str | Path) -> Any:
     return in_json("inspect", *arguments)
 
 
-def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
+def test_perplexity_of_held_out_documents_matches_hand_computation(tmp_path: Path) -> None:
     train = {
         f"train/{label}/{number}": " ".join(terms) for number, (label, terms) in enumerate(CHINA)
     }
@@ -327,7 +325,7 @@ def test_perplexity_of_held_out_documents(tmp_path: Path) -> None:
     assert "16.7%" in text
 
 
-def test_perplexity_is_infinite_where_maximum_likelihood_says_never(pets: Path) -> None:
+def test_perplexity_under_maximum_likelihood_can_be_infinite(pets: Path) -> None:
     succeed("train pets --estimate ml -m ml")
     corpus(pets, {"test/cats/1": "a unicorn", "test/dogs/1": "dogs"})
     said = inspected("-m", "ml", "--perplexity", "test")["perplexity"]
@@ -336,7 +334,7 @@ def test_perplexity_is_infinite_where_maximum_likelihood_says_never(pets: Path) 
     assert "infinite" in succeed("inspect -m ml --perplexity test").text
 
 
-def test_held_out_documents_are_read_as_options_say_and_attributes_have_no_part(
+def test_perplexity_uses_reading_options_and_ignores_attributes(
     tmp_path: Path,
 ) -> None:
     write("t.csv", "label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\na,dogs,Rome,3\n")
@@ -356,7 +354,7 @@ def test_held_out_documents_are_read_as_options_say_and_attributes_have_no_part(
     assert (said["all"]["documents"], said["all"]["tokens"], said["all"]["unknown"]) == (2, 1, 0)
 
 
-def test_parts_stand_below_each_other(pets: Path) -> None:
+def test_sections_are_printed_in_a_fixed_order(pets: Path) -> None:
     text = succeed("inspect --criteria --class cats --perplexity pets").text
     places = [text.index(part) for part in ("AIC", "cats: 2 documents", "perplexity")]
     assert places == sorted(places)

@@ -170,7 +170,7 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
     ],
     ids=" ".join,
 )
-def test_the_model_is_the_same_for_any_number_of_processes(
+def test_model_is_the_same_for_any_number_of_processes(
     corpora: Path, arguments: tuple[str, ...]
 ) -> None:
     first, model = trained(corpora, "1", *arguments)
@@ -180,14 +180,14 @@ def test_the_model_is_the_same_for_any_number_of_processes(
         assert trained(corpora, jobs, *arguments) == (first, model)
 
 
-def test_the_size_of_shards_does_not_show(corpora: Path) -> None:
+def test_shard_size_does_not_change_the_model(corpora: Path) -> None:
     models = {
         trained(corpora, "2", "plain.tsv", size=size)[1] for size in ("1", "10", "1000", "1000000")
     }
     assert models == {trained(corpora, "1", "plain.tsv")[1]}
 
 
-def test_files_from_a_list_and_standard_input(corpora: Path) -> None:
+def test_file_lists_and_standard_input_give_the_same_model(corpora: Path) -> None:
     write("list", "plain.tsv\ndos.tsv\n")
     listed = ("--files-from", "list")
     assert trained(corpora, "2", *listed) == trained(corpora, "1", *listed)
@@ -233,7 +233,7 @@ UNREADABLE = (
         7,
     ),
 )
-def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(
+def test_unreadable_documents_are_reported_as_with_one_process(
     corpora: Path, on_error: str, arguments: tuple[str, ...]
 ) -> None:
     rows = table().splitlines(keepends=True)
@@ -266,7 +266,7 @@ def test_documents_that_cannot_be_read_are_told_of_as_by_one_process(
         ("plain.tsv", "--encoding", "utf-16"),
     ],
 )
-def test_what_cannot_be_trained_on_fails_as_in_one_process(
+def test_untrainable_corpora_fail_as_with_one_process(
     corpora: Path, arguments: tuple[str, ...]
 ) -> None:
     first = trained(corpora, "1", *arguments)
@@ -296,7 +296,9 @@ def test_what_cannot_be_trained_on_fails_as_in_one_process(
     ],
     ids=" ".join,
 )
-def test_answers_come_in_order_and_are_the_same(corpora: Path, arguments: tuple[str, ...]) -> None:
+def test_predictions_keep_their_order_and_are_the_same(
+    corpora: Path, arguments: tuple[str, ...]
+) -> None:
     (corpora / "bad").mkdir()
     write("bad.tsv", table().replace(b"a kitten", b"\0" * 9 + b"a\tkitten", 3))
     corpus(
@@ -381,7 +383,9 @@ def test_cross_validation_is_the_same_to_the_last_digit(
 
 
 @pytest.mark.parametrize("change", ["spawn", "alone"])
-def test_new_interpreters_and_no_other_process_give_the_same(corpora: Path, change: str) -> None:
+def test_spawned_processes_and_a_single_process_give_the_same_results(
+    corpora: Path, change: str
+) -> None:
     size = f"1000:{change}"
     assert trained(corpora, "2", "plain.tsv", size=size) == trained(corpora, "1", "plain.tsv")
     answers = [
@@ -392,7 +396,7 @@ def test_new_interpreters_and_no_other_process_give_the_same(corpora: Path, chan
 
 
 @pytest.mark.cold("what is imported")
-def test_by_default_small_corpora_are_done_by_one_process(tmp_path: Path) -> None:
+def test_small_corpora_use_one_process_by_default(tmp_path: Path) -> None:
     models = []
     for jobs in ("1", "4"):
         path = tmp_path / jobs
@@ -412,7 +416,7 @@ def test_by_default_small_corpora_are_done_by_one_process(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("once", [(), ("--once",)], ids=str)
-def test_a_model_is_changed_in_the_same_way(corpora: Path, once: tuple[str, ...]) -> None:
+def test_updates_give_the_same_model(corpora: Path, once: tuple[str, ...]) -> None:
     half = table().splitlines(keepends=True)[: len(ROWS) // 2]
     write("half.tsv", b"".join(half) + half[0] + "cats\tle chat déjà vu\n".encode("latin-1"))
     seen = []

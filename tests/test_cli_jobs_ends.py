@@ -107,7 +107,7 @@ def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
     return running
 
 
-def test_a_worker_killed_in_training_leaves_the_old_model(folder: Path) -> None:
+def test_killed_worker_in_training_leaves_the_old_model(folder: Path) -> None:
     before = content("model")
     running = settled(folder, TRAIN, 1)
     os.kill(running.workers[0], signal.SIGKILL)
@@ -127,7 +127,7 @@ def test_a_worker_killed_in_training_leaves_the_old_model(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "workers"), [(CLASSIFY, 2), (EVALUATE, 3)])
-def test_a_worker_killed_while_scoring_ends_the_command(
+def test_killed_worker_in_scoring_ends_the_command(
     folder: Path, arguments: tuple[str, ...], workers: int
 ) -> None:
     running = settled(folder, arguments, workers)
@@ -142,7 +142,7 @@ def test_a_worker_killed_while_scoring_ends_the_command(
 @pytest.mark.parametrize(("arguments", "workers"), [(TRAIN, 1), (CLASSIFY, 2), (EVALUATE, 3)])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("send", [os.kill, os.killpg])
-def test_a_signal_ends_all_processes_at_once(
+def test_signal_ends_all_processes(
     folder: Path,
     arguments: tuple[str, ...],
     workers: int,
@@ -156,7 +156,7 @@ def test_a_signal_ends_all_processes_at_once(
     assert content("model") == before
 
 
-def test_workers_end_after_their_parent_was_killed(folder: Path) -> None:
+def test_workers_end_after_their_parent_is_killed(folder: Path) -> None:
     running = settled(folder, CLASSIFY, 2)
     os.kill(running.process.pid, signal.SIGKILL)
     assert running.ended(group=False) == (
@@ -165,7 +165,7 @@ def test_workers_end_after_their_parent_was_killed(folder: Path) -> None:
     )  # both streams are closed when the last worker has gone
 
 
-def test_new_interpreters_end_as_forked_processes_do(folder: Path) -> None:
+def test_spawned_processes_end_as_forked_ones(folder: Path) -> None:
     running = settled(folder, ("100:stall:spawn", *CLASSIFY[1:]), 2)
     os.killpg(running.process.pid, signal.SIGINT)
     assert running.ended(group=False) == (128 + signal.SIGINT, [])

@@ -51,7 +51,7 @@ def filled(printed: str, form: str) -> str:
 
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
-def test_suggested_rows_are_taken_back_and_train_reads_the_labels(pool: Path, form: str) -> None:
+def test_filled_in_suggestions_are_imported_and_used_in_training(pool: Path, form: str) -> None:
     for number in (1, 2, 3):
         rows = succeed("label pool --suggest 8 -o", form).text
         (pool / f"rows.{form}").write_text(filled(rows, form), encoding="utf-8", newline="")
@@ -71,7 +71,7 @@ def test_suggested_rows_are_taken_back_and_train_reads_the_labels(pool: Path, fo
     assert sum(label == truth(name) for name, label, _ in answers) >= 32
 
 
-def test_suggestions_have_a_class_and_its_probability_as_soon_as_there_are_labels(
+def test_suggestions_have_a_predicted_class_once_there_are_labels(
     pool: Path,
 ) -> None:
     rows = succeed("label pool --suggest 3").rows
@@ -83,7 +83,7 @@ def test_suggestions_have_a_class_and_its_probability_as_soon_as_there_are_label
         assert 0.5 <= float(row[3]) <= 1
 
 
-def test_what_is_wrong_with_a_row_is_told_by_its_place_and_the_others_are_taken(pool: Path) -> None:
+def test_invalid_rows_are_reported_by_position_and_the_others_imported(pool: Path) -> None:
     rows = "id\tlabel\npool/00.txt\tcats\npool/xx.txt\tcats\npool/01.txt\t\npool/00.txt\tdogs\npool/00.txt\tcats\npool/02.txt\tdogs\n"
     write("rows.tsv", rows)
     done = nbtext("label pool --take rows.tsv")
@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_row_is_told_by_its_place_and_the_others_are_taken(
     assert len((pool / "labels.jsonl").read_text(encoding="utf-8").splitlines()) == 2
 
 
-def test_who_and_when_are_stored_if_wanted(pool: Path) -> None:
+def test_who_and_times_are_stored_on_request(pool: Path) -> None:
     write("rows.csv", "id,label\npool/00.txt,cats\npool/01.txt,dogs\n")
     succeed("label pool --take rows.csv --who ada --times --to other.jsonl")
     record = json.loads((pool / "other.jsonl").read_text(encoding="utf-8").splitlines()[0])
@@ -105,7 +105,7 @@ def test_who_and_when_are_stored_if_wanted(pool: Path) -> None:
     assert not (pool / "labels.jsonl").exists()
 
 
-def test_a_half_written_line_is_told_of_and_cut_off(pool: Path) -> None:
+def test_incomplete_last_line_is_reported_and_removed(pool: Path) -> None:
     write("rows.csv", "id,label\npool/00.txt,cats\n")
     succeed("label pool --take rows.csv")
     whole = (pool / "labels.jsonl").read_bytes()
@@ -116,7 +116,7 @@ def test_a_half_written_line_is_told_of_and_cut_off(pool: Path) -> None:
     assert (pool / "labels.jsonl").read_bytes() == whole
 
 
-def test_wrong_options_are_told_in_one_line(pool: Path) -> None:
+def test_invalid_options_are_refused_in_one_line(pool: Path) -> None:
     assert "choose another --to" in fail(2, "label pool --suggest 2 --to pool/00.txt")
     write("notes.txt", "milk\n")
     line = fail(4, "label pool --suggest 2 --to notes.txt")
@@ -131,14 +131,14 @@ def test_wrong_options_are_told_in_one_line(pool: Path) -> None:
         ("pool.jsonl", '{"text": "a cat"}\n{"text": "a dog"}\n'),
     ],
 )
-def test_a_pool_may_be_a_table(pool: Path, name: str, content: str) -> None:
+def test_pool_may_be_a_table(pool: Path, name: str, content: str) -> None:
     (pool / name).write_text(content, encoding="utf-8")
     rows = succeed("label", name, "--suggest", "5", "--text-column", "text").rows[1:]
     assert sorted(row[4] for row in rows) == ["a cat", "a dog"]
     assert all(row[0].startswith(f"{name}:") for row in rows)
 
 
-def test_fields_of_mail_stay_fields_in_the_file_of_labels(tmp_path: Path) -> None:
+def test_mail_fields_are_kept_in_the_label_file(tmp_path: Path) -> None:
     mails = {
         f"{label}/{number}": f"Subject: {label} offer {number}\nFrom: {label}@example.org\n\nBody of {label} {number}\n"
         for label in "ab"
@@ -164,7 +164,7 @@ def test_fields_of_mail_stay_fields_in_the_file_of_labels(tmp_path: Path) -> Non
     assert b"is not a list of names and contents" in nbtext("train odd.jsonl").err
 
 
-def test_rows_with_several_labels_are_suggested_and_taken(pool: Path) -> None:
+def test_multi_label_rows_are_suggested_and_imported(pool: Path) -> None:
     write(
         "rows.csv",
         "id,label\n"

@@ -151,7 +151,7 @@ def name(frame: list[str]) -> str:
     return str(re.findall(r"pool/\d\d\.txt", "\n".join(frame))[0])
 
 
-def test_a_session_from_the_first_class_to_a_model(pool: Path) -> None:
+def test_session_from_the_first_class_to_a_model(pool: Path) -> None:
     with screen(pool) as shown:
         first = name(shown.wait("0 labels, 40 left"))
         assert shown.frame[-1].startswith("q quit  Enter >class  1-0 class  n name  s skip")
@@ -186,7 +186,7 @@ def test_a_session_from_the_first_class_to_a_model(pool: Path) -> None:
     succeed("train labels.jsonl")
 
 
-def test_the_accuracy_is_estimated_from_five_documents_at_random_on(pool: Path) -> None:
+def test_accuracy_is_estimated_after_five_random_documents(pool: Path) -> None:
     with screen(pool, "pool", "--random-share", "1") as shown:
         shown.wait("0 labels")
         shown.label("cats", 1)
@@ -201,7 +201,7 @@ def test_the_accuracy_is_estimated_from_five_documents_at_random_on(pool: Path) 
         assert shown.end() == 0
 
 
-def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
+def test_killed_session_is_resumed(pool: Path) -> None:
     with screen(pool) as shown:
         shown.wait("0 labels")
         shown.label("cats", 1)
@@ -221,7 +221,7 @@ def test_a_session_goes_on_where_the_last_one_was_killed(pool: Path) -> None:
     ("number", "status"),
     [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, -3)],
 )
-def test_signals_give_the_terminal_back(pool: Path, number: int, status: int) -> None:
+def test_signals_restore_the_terminal(pool: Path, number: int, status: int) -> None:
     with screen(pool) as shown:
         shown.wait("0 labels")
         shown.label("cats", 1)
@@ -232,7 +232,7 @@ def test_signals_give_the_terminal_back(pool: Path, number: int, status: int) ->
     assert [label for _, label in labels(pool)] == ["cats"]
 
 
-def test_a_failure_gives_the_terminal_back(pool: Path) -> None:
+def test_failures_restore_the_terminal(pool: Path) -> None:
     with screen(pool, "pool", "--to", "gone/labels.jsonl") as shown:
         assert shown.end() == 4
     (pool / "labels.jsonl").touch()
@@ -248,7 +248,7 @@ def test_a_failure_gives_the_terminal_back(pool: Path) -> None:
         assert shown.end() == 0
 
 
-def test_a_file_that_is_replaced_meanwhile_ends_the_session_in_one_line(pool: Path) -> None:
+def test_replaced_label_file_ends_the_session_in_one_line(pool: Path) -> None:
     with screen(pool) as shown:
         shown.wait("0 labels")
         shown.label("cats", 1)
@@ -264,7 +264,7 @@ def test_a_file_that_is_replaced_meanwhile_ends_the_session_in_one_line(pool: Pa
     assert not (pool / "labels.jsonl").exists()
 
 
-def test_stopping_gives_the_terminal_back_and_going_on_draws_again(pool: Path) -> None:
+def test_suspending_restores_the_terminal_and_resuming_redraws(pool: Path) -> None:
     with screen(pool) as shown:
         shown.wait("0 labels")
         shown.child.send_signal(
@@ -283,7 +283,7 @@ def test_stopping_gives_the_terminal_back_and_going_on_draws_again(pool: Path) -
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 8), (12, 6), (200, 60)])
-def test_the_screen_fits(pool: Path, size: tuple[int, int]) -> None:
+def test_frame_fits_the_screen(pool: Path, size: tuple[int, int]) -> None:
     corpus(pool, {"pool/long.txt": "word " * 500 + "unbroken" * 60 + "\n" + "\u4e2d\u6587" * 90})
     with screen(pool, size=size) as shown:
         for label in ("a class with a rather long name", "dogs", "cats"):
@@ -302,7 +302,7 @@ def test_the_screen_fits(pool: Path, size: tuple[int, int]) -> None:
         )
 
 
-def test_another_size_draws_again(pool: Path) -> None:
+def test_resizing_redraws_the_screen(pool: Path) -> None:
     with screen(pool) as shown:
         shown.wait("q quit")
         shown.resize(30, 10)
@@ -318,7 +318,7 @@ def test_another_size_draws_again(pool: Path) -> None:
 @pytest.mark.parametrize(
     "env", [{}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "dumb", "LC_ALL": "C"}], ids=str
 )
-def test_documents_cannot_move_the_cursor_and_terminals_without_colours_or_unicode_do(
+def test_documents_cannot_move_the_cursor_and_plain_terminals_work(
     pool: Path, env: dict[str, str]
 ) -> None:
     words = ("alpha beta", "gamma delta", "alpha gamma", "beta delta")
@@ -343,7 +343,7 @@ def test_documents_cannot_move_the_cursor_and_terminals_without_colours_or_unico
     assert text.isascii() == ("LC_ALL" in env)
 
 
-def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) -> None:
+def test_review_shows_only_suspects_and_writes_a_patch(tmp_path: Path) -> None:
     wrong = {3: "cars", 11: "cars"}
     texts = {
         f"corpus/{wrong.get(row, label)}/{row:02}.txt": text
@@ -386,7 +386,7 @@ def test_a_review_walks_the_suspects_and_writes_a_patch_alone(tmp_path: Path) ->
         assert shown.end() == 0
 
 
-def test_without_a_terminal_there_is_a_way_said(pool: Path) -> None:
+def test_without_a_terminal_the_error_names_the_alternative(pool: Path) -> None:
     assert (
         fail(2, "label pool")
         == "nbtext: nbtext label needs a terminal; without one use --suggest and --take"
@@ -394,7 +394,7 @@ def test_without_a_terminal_there_is_a_way_said(pool: Path) -> None:
     assert not (pool / "labels.jsonl").exists()
 
 
-def test_words_are_wrapped_whole_and_marked() -> None:
+def test_words_are_wrapped_whole_and_highlighted() -> None:
     pieces = [("one ", 0.0), ("two", 2.0), (" three\nfo", 0.0), ("ur", -2.0), (" five", 0.0)]
     assert render_highlighted_text(pieces, 16) == ["one two[+2.00]", "three", "four[−2.00] five"]
     assert render_highlighted_text([("a" * 25, 0.0)], 10) == ["a" * 10, "a" * 10, "a" * 5]
@@ -406,16 +406,16 @@ def test_words_are_wrapped_whole_and_marked() -> None:
 
 
 @pytest.mark.parametrize("character", ["a", "\u00e9", "\u4e2d"])
-def test_a_text_without_blanks_is_folded(character: str) -> None:
+def test_text_without_spaces_is_folded(character: str) -> None:
     assert "".join(render_highlighted_text([(character * 1_000, 0.0)], 79)) == character * 1_000
 
 
-def test_of_a_long_document_the_beginning_is_shown() -> None:
+def test_long_document_is_shown_truncated() -> None:
     *_, last = render_highlighted_text([("word " * MAX_SHOWN_CHARS, 0.0)], 79)
     assert last.endswith(" [...]")
 
 
-def test_classes_stand_in_columns_and_of_too_many_the_most_probable() -> None:
+def test_classes_are_in_columns_and_limited_to_the_most_probable() -> None:
     few = [("cats", 0.75), ("dogs", 0.25)]
     assert render_classes(few, 80, 4) == [">1 0.75 cats   2 0.25 dogs"]
     many = [(f"class-{number:02}", number / 1000) for number in range(30)]
@@ -449,7 +449,7 @@ def switch_to(shown: Screen, wanted: list[str]) -> None:
             shown.type(key, f"{' ' if is_on else '>'}{key} ")
 
 
-def test_several_labels_are_switched_on_and_off_and_stored_together(tagged: Path) -> None:
+def test_multi_label_keys_toggle_labels_which_are_stored_together(tagged: Path) -> None:
     with screen(tagged, "pool", "--label-separator", "|", "--times", "--who", "ada") as shown:
         first = name(shown.wait("0 documents, 24 left"))
         assert shown.frame[-1].startswith("q quit  Enter >labels  1-Z on/off  n name")
@@ -512,7 +512,7 @@ def test_several_labels_are_switched_on_and_off_and_stored_together(tagged: Path
     )
 
 
-def test_a_review_of_several_labels_proposes_what_is_suspected(tmp_path: Path) -> None:
+def test_multi_label_review_suggests_the_suspected_label_set(tmp_path: Path) -> None:
     rows = [
         {"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)
     ]

@@ -49,7 +49,7 @@ def figures(result: Result) -> Any:
     return json.loads(result.out)
 
 
-def test_planted_leaks_are_found_named_and_left_out(planted: Path) -> None:
+def test_planted_leaks_are_found_named_and_excluded(planted: Path) -> None:
     done = nbtext("evaluate test --training train --output json")
     said = figures(done)
     leaks = said["leaks"]
@@ -86,14 +86,14 @@ def _again(planted: Path, leaks: Any) -> Path:
     return planted
 
 
-def test_the_table_has_them_too(planted: Path) -> None:
+def test_table_shows_leaks(planted: Path) -> None:
     out = nbtext("evaluate test --training train").text
     assert "in training too    4\n" in out
     assert "accuracy without" in out
     assert "in training too" not in nbtext("evaluate test").text
 
 
-def test_several_training_corpora_and_quiet(planted: Path) -> None:
+def test_several_training_corpora_are_read_and_quiet_hides_warnings(planted: Path) -> None:
     corpus(
         planted,
         {
@@ -109,7 +109,7 @@ def test_several_training_corpora_and_quiet(planted: Path) -> None:
     ]
 
 
-def test_the_training_corpus_is_read_as_the_model_says(tmp_path: Path) -> None:
+def test_training_corpus_is_read_with_the_models_settings(tmp_path: Path) -> None:
     rows = texts(3, 6)
     corpus(
         tmp_path,
@@ -125,20 +125,20 @@ def test_the_training_corpus_is_read_as_the_model_says(tmp_path: Path) -> None:
     assert said["leaks"]["without"] is None
 
 
-def test_all_of_them(planted: Path) -> None:
+def test_leakage_of_every_test_document_is_reported(planted: Path) -> None:
     done = nbtext("evaluate train --training train --output json")
     assert warnings(done) == ["in the training corpus too: 40 of 40 documents; there is no other"]
     assert len(figures(done)["leaks"]["examples"]) == 20
 
 
-def test_counted_features(tmp_path: Path) -> None:
+def test_leakage_of_counted_features_is_found(tmp_path: Path) -> None:
     corpus(tmp_path, {"train.svm": "a x:1 y:2\nb y:3\n", "test.svm": "a y:2 x:1\nb y:2\n"})
     succeed("train train.svm")
     said = figures(nbtext("evaluate test.svm --training train.svm --output json"))
     assert [found["id"] for found in said["leaks"]["examples"]] == ["test.svm:1"]
 
 
-def test_the_models_sample_tells_of_the_same_texts(planted: Path) -> None:
+def test_leakage_is_found_by_the_sample_in_the_model(planted: Path) -> None:
     done = nbtext("evaluate test --output json")
     assert warnings(done) == [
         "in the training corpus too: 4 of 30 documents; use --training CORPUS for the figures without them"
@@ -154,18 +154,18 @@ def test_the_models_sample_tells_of_the_same_texts(planted: Path) -> None:
     assert figures(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0
 
 
-def test_an_honest_test_is_not_warned_about(service_desk_model: Path) -> None:
+def test_without_leakage_gives_no_warning(service_desk_model: Path) -> None:
     for training in ((), ("--training", SERVICE_DESK / "train")):
         succeed("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, *training)
 
 
-def test_training_documents_that_cannot_be_read_are_named(planted: Path) -> None:
+def test_unreadable_training_documents_are_named(planted: Path) -> None:
     corpus(planted, {"train/a/99": b"\0"})
     done = nbtext("evaluate test --training train")
     assert done.status == 1
     assert done.notes[0] == "nbtext: train/a/99: binary, not text (control bytes, the first at 0)"
 
 
-def test_a_nightly_gate_is_silent_with_quiet_though_texts_come_again(planted: Path) -> None:
+def test_quiet_hides_leakage_warnings_from_a_gate(planted: Path) -> None:
     assert warnings(nbtext("evaluate test --training train"))
     assert nbtext("evaluate test --training train --quiet --fail-under accuracy=0").err == b""

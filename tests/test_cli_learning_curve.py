@@ -26,7 +26,7 @@ def words(n: int) -> str:
     return "topic,body\n" + "".join(f"{topic},{body}\n" for topic, body in rows)
 
 
-def test_the_curve_of_a_corpus() -> None:
+def test_learning_curve_has_points_and_a_forecast() -> None:
     said = in_json("learning-curve", TRAIN)
     assert (said["documents"], said["runs"]) == (222, 15)
     sizes = [point["documents"] for point in said["points"]]
@@ -42,7 +42,7 @@ def test_the_curve_of_a_corpus() -> None:
     assert (forecast["value"] is None) == (forecast["withheld"] is not None)
 
 
-def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path: Path) -> None:
+def test_table_has_the_same_metrics_and_a_forecast(tmp_path: Path) -> None:
     corpus(tmp_path, {"words.csv": words(200)})
     command = (
         "learning-curve",
@@ -80,7 +80,7 @@ def test_the_table_has_the_same_figures_and_says_what_more_would_bring(tmp_path:
     assert not list(tmp_path.glob("*.joblib"))
 
 
-def test_a_curve_that_is_too_short_for_a_forecast_says_so() -> None:
+def test_short_curve_has_no_forecast_and_a_reason() -> None:
     done = succeed("learning-curve", TRAIN, "--steps", "3", "--repeats", "1", "--folds", "2")
     assert (
         "No forecast of accuracy: a curve of fewer than 4 points is too short for a forecast."

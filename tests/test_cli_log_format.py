@@ -31,7 +31,7 @@ def said(result: Result) -> list[dict[str, Any]]:
     return lines
 
 
-def test_a_document_that_cannot_be_read(pets: Path) -> None:
+def test_unreadable_documents_are_json_lines(pets: Path) -> None:
     corpus(pets, {"bin\x1b[31m\n\u202e": b"\0", "large": "x" * 20})
     done = nbtext(
         "classify pets", "bin\x1b[31m\n\u202e", "large", "--max-document-size", "16", *AS_JSON
@@ -52,7 +52,7 @@ def test_a_document_that_cannot_be_read(pets: Path) -> None:
     }
 
 
-def test_warnings_and_notices(tmp_path: Path) -> None:
+def test_warnings_and_notices_are_json_lines(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": b"caf\xe9"})
     lines = said(nbtext("train c -v", *AS_JSON))
     assert [line["level"] for line in lines] == ["notice", "warning", "notice", "notice"]
@@ -80,7 +80,7 @@ def test_warnings_and_notices(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_failures_by_the_option_anywhere(
+def test_failures_are_json_lines_wherever_the_option_is(
     pets: Path, arguments: list[str], status: int, expected: dict[str, str]
 ) -> None:
     for given in (
@@ -97,21 +97,21 @@ def test_failures_by_the_option_anywhere(
 
 
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
-def test_every_command_has_it(command: str) -> None:
+def test_every_command_has_log_format(command: str) -> None:
     assert b"--log-format" in nbtext(command, "--help-all").out
     assert "--log-format must be one of text, json, not 'xml'" in fail(
         2, command, "--log-format", "xml"
     )
 
 
-def test_text_is_the_default_and_can_be_said(pets: Path) -> None:
+def test_text_is_the_default_log_format(pets: Path) -> None:
     plain = nbtext("classify none")
     assert nbtext("classify none --log-format text") == plain
     assert nbtext("classify --log-format json none --log-format text") == plain
     assert nbtext("classify -- none --log-format json").notes[0] == plain.notes[0]
 
 
-def test_an_internal_error_with_its_traceback(pets: Path) -> None:
+def test_internal_error_is_json_with_its_traceback(pets: Path) -> None:
     code = (
         "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
@@ -144,7 +144,7 @@ LONG = "x" * 5_000
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_message_is_never_as_long_as_what_is_wrong(
+def test_long_invalid_values_are_shortened_in_messages(
     pets: Path, arguments: str, listed: str | None, form: str
 ) -> None:
     if listed is not None:

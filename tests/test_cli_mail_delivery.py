@@ -98,7 +98,7 @@ def new(folder: Path) -> list[bytes]:
     return [file.read_bytes() for file in (folder / "new").iterdir()]
 
 
-def test_mail_is_marked_and_delivered_by_its_mark(agent: str, tmp_path: Path) -> None:
+def test_mail_gets_a_header_and_is_delivered_by_it(agent: str, tmp_path: Path) -> None:
     for message in (SPAM, HAM):
         assert deliver(agent, tmp_path, message).status == 0
     [spam], [ham] = new(tmp_path / "Maildir/.Junk"), new(tmp_path / "Maildir")
@@ -108,7 +108,7 @@ def test_mail_is_marked_and_delivered_by_its_mark(agent: str, tmp_path: Path) ->
         assert rest.rstrip(b"\n") == message.rstrip(b"\n")  # procmail ends mail with an empty line
 
 
-def test_without_a_model_mail_is_delivered_whole_and_a_forged_mark_moves_nothing(
+def test_mail_is_delivered_unchanged_without_a_model_and_forged_headers_are_ignored(
     agent: str, tmp_path: Path
 ) -> None:
     (tmp_path / "mail.joblib").unlink()
@@ -121,9 +121,7 @@ def test_without_a_model_mail_is_delivered_whole_and_a_forged_mark_moves_nothing
     assert b"mail.joblib: there is no model" in (log.read_bytes() if log.exists() else done.err)
 
 
-def test_what_is_moved_is_learnt_anew_and_the_rest_stays_as_it_was(
-    agent: str, tmp_path: Path
-) -> None:
+def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path) -> None:
     for message in (SPAM, HAM):
         deliver(agent, tmp_path, message)
 
@@ -179,7 +177,7 @@ def test_mail_is_sorted_into_the_folder_of_its_class(tmp_path: Path) -> None:
     ]
 
 
-def test_a_mark_does_not_change_which_document_a_message_is(tmp_path: Path) -> None:
+def test_header_does_not_change_the_identity_of_a_message(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -196,7 +194,7 @@ def test_a_mark_does_not_change_which_document_a_message_is(tmp_path: Path) -> N
     )
 
 
-def test_a_folder_is_learnt_while_unlabelled_documents_are_forgotten(tmp_path: Path) -> None:
+def test_from_folder_can_be_combined_with_drop_unlabelled(tmp_path: Path) -> None:
     corpus(tmp_path, {"Maildir/.Junk/1": SPAM, "Maildir/1": HAM, "more/1": SPAM + b"again\n"})
     succeed("train", *FOLDERS)
     done = nbtext("update --from-folder spam=more --drop-unlabelled -v")
@@ -204,9 +202,7 @@ def test_a_folder_is_learnt_while_unlabelled_documents_are_forgotten(tmp_path: P
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(
-    tmp_path: Path, jobs: str
-) -> None:
+def test_from_folder_sets_the_class_of_any_kind_of_mail_folder(tmp_path: Path, jobs: str) -> None:
     corpus(tmp_path, {"junk/1": SPAM, "junk/more/2": SPAM, "inbox": b"From ann Sat\n" + HAM})
     (tmp_path / "mail").mkdir()
     shutil.move(tmp_path / "junk", tmp_path / "mail/junk")
@@ -235,7 +231,7 @@ def test_folders_of_mail_of_any_kind_have_the_class_that_is_given(
         ("--from-folder a=nothere", 4, "nothere: cannot read: no such file or directory"),
     ],
 )
-def test_what_is_wrong_with_a_folder_is_one_line(
+def test_invalid_from_folder_is_refused_in_one_line(
     tmp_path: Path, arguments: str, status: int, said: str
 ) -> None:
     corpus(tmp_path, {"mail/1": HAM})

@@ -55,7 +55,7 @@ def parted(out: bytes) -> tuple[str, bytes]:
     return value, message
 
 
-def test_a_message_comes_out_with_its_answer(mail: Path) -> None:
+def test_message_is_printed_with_its_prediction(mail: Path) -> None:
     value, message = parted(succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out)
     label, probability = value.split("; ")
     assert (label, message) == ("spam", LETTER)
@@ -64,7 +64,7 @@ def test_a_message_comes_out_with_its_answer(mail: Path) -> None:
     assert probability == f"probability={row[2]}"
 
 
-def test_a_header_that_the_sender_wrote_is_not_believed(mail: Path) -> None:
+def test_forged_header_is_removed(mail: Path) -> None:
     forged = b"X-Nbtext: ham; probability=1\n"
     assert (
         nbtext("classify --mail-filter", cwd=mail, stdin=forged + LETTER).out.count(b"X-Nbtext")
@@ -74,7 +74,7 @@ def test_a_header_that_the_sender_wrote_is_not_believed(mail: Path) -> None:
     assert parted(failed.out) == ("; reason=error", LETTER)
 
 
-def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
+def test_existing_header_does_not_change_the_prediction(mail: Path) -> None:
     once = succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out
     assert (
         succeed("classify --mail-filter", cwd=mail, stdin=b"From ann Sat\n" + once).out
@@ -101,7 +101,7 @@ def test_the_header_in_a_message_does_not_change_its_answer(mail: Path) -> None:
         ("--min-probability 2", 2),
     ],
 )
-def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(
+def test_message_is_printed_unchanged_on_any_failure_with_its_exit_status(
     mail: Path, arguments: str, status: int
 ) -> None:
     (mail / "damaged").write_bytes((mail / "nbtext.joblib").read_bytes()[:-9] + b"x" * 9)
@@ -110,15 +110,13 @@ def test_a_message_comes_out_whole_whatever_fails_and_the_status_says_so(
     error_line(done._replace(out=b""), status)
 
 
-def test_a_file_of_defaults_for_other_runs_does_not_stop_the_filter(
-    mail: Path, tmp_path: Path
-) -> None:
+def test_config_for_other_runs_does_not_break_the_filter(mail: Path, tmp_path: Path) -> None:
     write("nbtext.toml", '[classify]\noutput = "jsonl"\nformat = "dir"\n')
     model = str(mail / "nbtext.joblib")
     assert parted(succeed("classify --mail-filter -m", model, stdin=LETTER).out)[1] == LETTER
 
 
-def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:
+def test_abstained_prediction_has_its_reason_in_the_header(mail: Path) -> None:
     asked = ("classify", "--mail-filter", "--min-probability", "0.99")
     assert parted(succeed(*asked, cwd=mail, stdin=LETTER).out) == (
         "; reason=low-probability",
@@ -142,14 +140,14 @@ def test_an_answer_that_is_not_given_has_its_reason(mail: Path) -> None:
         b"\xff\xfe: \x1b\n\n\x1c\x1d\x1e",
     ],
 )
-def test_odd_messages_come_out_byte_for_byte(mail: Path, message: bytes) -> None:
+def test_unusual_messages_are_printed_byte_for_byte(mail: Path, message: bytes) -> None:
     done = nbtext("classify --mail-filter", cwd=mail, stdin=message)
     end = b"\r\n" if b"\r" in message else b"\n"
     assert done.status in (0, 1)
     assert done.out.partition(end)[2] == message
 
 
-def test_a_message_larger_than_memory_is_streamed_through(mail: Path) -> None:
+def test_message_larger_than_memory_is_streamed(mail: Path) -> None:
     message = LETTER + b"0123456789abcde\n" * (5 << 20)
     done = nbtext(
         "classify --mail-filter --max-document-size 1M",
@@ -160,13 +158,13 @@ def test_a_message_larger_than_memory_is_streamed_through(mail: Path) -> None:
     assert (done.status, parted(done.out)) == (1, ("; reason=error", message))
 
 
-def test_a_message_longer_than_its_head_is_read_to_its_end(mail: Path) -> None:
+def test_message_longer_than_the_first_block_is_read_to_its_end(mail: Path) -> None:
     letter = b"Subject: a\n\n" + b"lunch\n" + b"zzz " * (1 << 19) + b"prize prize win claim\n"
     value, message = parted(succeed("classify --mail-filter", cwd=mail, stdin=letter).out)
     assert (value.startswith("spam; "), message == letter) == (True, True)
 
 
-def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_reads_mail(
+def test_models_of_files_and_of_tables_read_a_message_as_they_read_documents(
     mail: Path,
 ) -> None:
     corpus(
@@ -182,7 +180,7 @@ def test_a_model_of_files_reads_a_message_as_it_read_those_and_one_of_a_table_re
     assert parted(succeed(*table, cwd=mail, stdin=letter).out)[0].startswith("a; ")
 
 
-def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> None:
+def test_labels_with_special_characters_are_decoded_from_the_header(tmp_path: Path) -> None:
     label = "Müll; probability=1\r\nTo: all"
     TextClassifier().fit(["win a prize", "lunch at noon"], [label, "ham"]).save("nbtext.joblib")
     out = succeed("classify --mail-filter", stdin=LETTER).out
@@ -192,7 +190,7 @@ def test_labels_of_any_kind_reach_the_reader_of_the_header(tmp_path: Path) -> No
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
-def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> None:
+def test_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> None:
     value = format_mail_header(Answer("1", (label,), (0.25,), notice="empty"))
     lines = f"X-Nbtext: {value}".split("\n")
     assert value.isascii()
@@ -208,11 +206,11 @@ def test_a_header_is_ascii_in_short_lines_and_keeps_the_label(label: str) -> Non
 
 
 @pytest.mark.parametrize("label", ["spam", "Customer service", "a/b (c)", "x" * 52])
-def test_plain_labels_stand_as_they_are(label: str) -> None:
+def test_plain_labels_are_not_encoded(label: str) -> None:
     assert format_mail_header(Answer("1", (label,), (0.5,))).startswith(f"{label};")
 
 
-def test_several_labels_stand_with_a_bar_between_them() -> None:
+def test_multiple_labels_are_separated_by_a_bar() -> None:
     assert (
         format_mail_header(Answer("1", ("bills", "home"), (0.9, 0.6)))
         == "bills|home; probability=0.9"

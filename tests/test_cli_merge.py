@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_models_merged_on_the_command_line(pets_and_more: Path) -> None:
+def test_merge_writes_one_model_of_all_documents(pets_and_more: Path) -> None:
     succeed("train more -m second")
     succeed("merge nbtext.joblib second --to new")
     succeed("merge second nbtext.joblib --to second")
@@ -21,7 +21,7 @@ def test_models_merged_on_the_command_line(pets_and_more: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["first", "second", "new"])
-def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> None:
+def test_merge_merges_ledgers(days: Path, output: str) -> None:
     corpus(days, {"e/dogs/1": "the dog swims", "e/birds/1": "the bird sings"})
     for models in (("first", "a"), ("second", "e"), ("whole", "a", "e")):
         succeed("train", *models[1:], "--once", "-m", models[0])
@@ -36,7 +36,7 @@ def test_models_merged_have_their_ledgers_merged(days: Path, output: str) -> Non
     assert content(output) == content("whole")
 
 
-def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: Path) -> None:
+def test_restored_backup_of_a_merged_model_has_its_own_ledger(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "b")):
         succeed("train", documents, "--once", "-m", model)
     assert nbtext("merge first second --to first --backup -q").status == 0
@@ -48,7 +48,7 @@ def test_a_model_that_was_put_back_after_merging_has_its_own_ledger_again(days: 
     )
 
 
-def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_last_label(
+def test_document_in_two_ledgers_is_reported_and_kept_under_the_last_label(
     days: Path,
 ) -> None:
     succeed("train a --once -m first")
@@ -62,7 +62,7 @@ def test_a_document_in_two_ledgers_is_told_of_and_stands_there_once_under_the_la
 
 
 @pytest.mark.parametrize("output", ["first", "second", "new"])
-def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> None:
+def test_merge_reports_models_without_a_ledger(days: Path, output: str) -> None:
     succeed("train a --once -m first")
     succeed("train c -q -m second")
     succeed("train c -q -m third")
@@ -76,7 +76,7 @@ def test_merge_tells_of_models_that_have_no_ledger(days: Path, output: str) -> N
     )
 
 
-def test_a_damaged_ledger_is_as_good_as_none_to_merge(days: Path) -> None:
+def test_merge_treats_a_damaged_ledger_as_missing(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "c")):
         succeed("train", documents, "--once", "-q", "-m", model)
     damage_the_ledger("second")

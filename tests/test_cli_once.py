@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
+def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
     succeed("train a --once")
     for day, said in (("b", "learnt 1 document; moved from another class: 1, known already: 1, repeated: 1"),
                       ("c", "learnt 1 document; moved from another class: 1, known already: 0, repeated: 0")):  # fmt: skip
@@ -55,7 +55,7 @@ def test_days_learnt_once_are_the_model_learnt_once_at_once(days: Path) -> None:
     assert content("nbtext.joblib") == content("plain")
 
 
-def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> None:
+def test_update_without_once_counts_duplicates_and_keeps_the_ledger(days: Path) -> None:
     succeed("train a --once")
     told = "learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: 4 documents"
     for _ in range(2):
@@ -69,7 +69,7 @@ def test_without_once_duplicates_count_and_the_ledger_goes_along(days: Path) -> 
     )
 
 
-def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(days: Path) -> None:
+def test_model_without_a_ledger_gets_one_with_a_warning(days: Path) -> None:
     succeed("train a")
     done = nbtext("update c --once")
     assert (done.status, done.notes) == (
@@ -81,7 +81,7 @@ def test_a_model_without_a_ledger_gets_one_and_it_is_said_what_that_cannot_know(
     succeed("update c --once")
 
 
-def test_the_ledger_follows_a_class_that_is_relabelled_and_a_model_that_is_pruned(
+def test_ledger_is_kept_by_relabel_and_prune(
     days: Path,
 ) -> None:
     succeed("train a --once")
@@ -96,7 +96,7 @@ def test_the_ledger_follows_a_class_that_is_relabelled_and_a_model_that_is_prune
     )
 
 
-def test_the_model_before_the_last_change_still_has_its_ledger(days: Path) -> None:
+def test_backup_keeps_its_ledger(days: Path) -> None:
     succeed("train a --once")
     succeed("update c --once --backup")
     updated = content("nbtext.joblib")
@@ -116,7 +116,7 @@ def test_the_model_before_the_last_change_still_has_its_ledger(days: Path) -> No
         "prune --min-df 1",
     ],
 )
-def test_no_change_loses_a_damaged_ledger(days: Path, command: str) -> None:
+def test_commands_refuse_a_damaged_ledger_and_change_nothing(days: Path, command: str) -> None:
     succeed("train a c --once")
     damaged = damage_the_ledger()
     line = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
@@ -124,7 +124,7 @@ def test_no_change_loses_a_damaged_ledger(days: Path, command: str) -> None:
     assert content("nbtext.joblib") == damaged
 
 
-def test_the_doctor_finds_a_damaged_ledger(days: Path) -> None:
+def test_doctor_reports_a_damaged_ledger(days: Path) -> None:
     succeed("train a --once")
     damage_the_ledger()
     done = nbtext("doctor")
@@ -135,7 +135,7 @@ def test_the_doctor_finds_a_damaged_ledger(days: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["update c --once", "forget a --once"])
-def test_a_malformed_ledger_is_refused(days: Path, command: str) -> None:
+def test_malformed_ledger_is_refused(days: Path, command: str) -> None:
     succeed("train a --once")
     damage_the_ledger()
     succeed("classify a")  # reads no ledger
@@ -151,7 +151,7 @@ def test_a_malformed_ledger_is_refused(days: Path, command: str) -> None:
     )
 
 
-def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) -> None:
+def test_ledger_has_the_permissions_of_the_model(days: Path) -> None:
     succeed("train a --once")
     for mode, day in ((0o600, "b"), (0o640, "c"), (0o664, "a")):
         (days / "nbtext.joblib").chmod(mode)
@@ -161,7 +161,7 @@ def test_who_may_read_the_model_may_read_its_ledger_and_nobody_else(days: Path) 
         }
 
 
-def test_through_a_link_the_ledger_is_in_the_file(days: Path) -> None:
+def test_ledger_is_written_through_a_link(days: Path) -> None:
     (days / "real").mkdir()
     (days / "link").symlink_to("real/model")
     succeed("train a --once -m link")
@@ -173,7 +173,7 @@ def test_through_a_link_the_ledger_is_in_the_file(days: Path) -> None:
 SEVERAL = "1 text under several labels: first c/cats/2 (cats) and c/zebras/copy (zebras); keep one of them; --once takes the last"
 
 
-def test_equal_documents_of_one_class_count_once_in_training(tmp_path: Path) -> None:
+def test_duplicates_in_one_class_are_counted_once(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -193,7 +193,7 @@ def test_equal_documents_of_one_class_count_once_in_training(tmp_path: Path) -> 
     }
 
 
-def test_models_of_all_documents_can_be_trained_once_too(days: Path) -> None:
+def test_logistic_models_can_be_trained_with_once(days: Path) -> None:
     succeed("train a b --once --classifier logistic")
     corpus(
         days,
@@ -209,7 +209,7 @@ def test_models_of_all_documents_can_be_trained_once_too(days: Path) -> None:
     assert rows[0] == rows[1]
 
 
-def test_a_ledger_that_knows_what_the_model_does_not_is_found_out(days: Path) -> None:
+def test_ledger_that_contradicts_the_model_is_refused(days: Path) -> None:
     succeed("train a --once")
     with lock_model("nbtext.joblib", lock_timeout=0) as file:
         known = np.frombuffer(compute_fingerprint(b"the bird sings"), FINGERPRINT_DTYPE)

@@ -35,16 +35,14 @@ RARE = [each for each in (*READING, *TRAINING) if each.is_rare]
         ("--set char-ngrams=2-3", "--char-ngrams=2-3"),
     ],
 )
-def test_a_setting_is_the_same_as_its_hidden_option(
-    with_set: str, with_options: str, pets: Path
-) -> None:
+def test_set_equals_the_hidden_option(with_set: str, with_options: str, pets: Path) -> None:
     assert pets.exists()
     succeed(f"train pets -m a {with_set}")
     succeed(f"train pets -m b {with_options}")
     assert content("a") == content("b")
 
 
-def test_what_is_wrong_with_a_setting_is_said_in_its_words(pets: Path) -> None:
+def test_invalid_settings_are_refused_by_name(pets: Path) -> None:
     assert pets.exists()
     assert fail(2, "train pets --set l3=1") == (
         "nbtext: --set does not know 'l3'; see nbtext help settings"
@@ -68,7 +66,7 @@ def test_what_is_wrong_with_a_setting_is_said_in_its_words(pets: Path) -> None:
     )  # a model has its own
 
 
-def test_a_text_may_look_like_the_option(pets: Path) -> None:
+def test_text_named_like_the_option_is_classified(pets: Path) -> None:
     assert pets.exists()
     succeed("train pets")
     assert succeed("classify", "--text", "--set").text
@@ -76,11 +74,11 @@ def test_a_text_may_look_like_the_option(pets: Path) -> None:
     assert succeed("classify", "--", "--set").text.startswith("--set\t")
 
 
-def test_a_command_without_such_parameters_has_no_set() -> None:
+def test_command_without_settings_has_no_set_option() -> None:
     assert "No such option '--set'" in fail(2, "select-features --set l2=1")
 
 
-def test_defaults_name_a_setting_itself(pets: Path) -> None:
+def test_config_files_name_settings_directly(pets: Path) -> None:
     assert pets.exists()
     write("nbtext.toml", "sample = 0\n")
     succeed("train pets -m a")
@@ -109,7 +107,7 @@ def test_completion_suggests_names_and_values() -> None:
     }
 
 
-def test_the_topic_lists_every_setting_and_the_help_names_it() -> None:
+def test_help_settings_lists_every_setting_and_help_all_names_it() -> None:
     text = succeed("help settings", env={"COLUMNS": "80"}).text
     everything = "".join(succeed("train --help-all").text.split())
     for parameter in RARE:
@@ -118,7 +116,7 @@ def test_the_topic_lists_every_setting_and_the_help_names_it() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_parameters_are_checked_when_they_are_asked_for_and_never_change() -> None:
+def test_explicit_settings_are_validated_on_access_and_immutable() -> None:
     given = ExplicitSettings(Settings, {"ngrams": "2", "l2": "much"})
     assert "ngrams" in given
     assert "top" not in given
@@ -133,7 +131,7 @@ def test_parameters_are_checked_when_they_are_asked_for_and_never_change() -> No
         given.values  # noqa: B018 - it is what raises
 
 
-def test_given_parameters_as_arguments() -> None:
+def test_explicit_settings_are_formatted_as_arguments() -> None:
     table = [PARAMETERS_BY_NAME[name] for name in ("ngrams", "l2", "null", "surface_forms", "top")]
     texts = {"ngrams": "2", "l2": "0.5", "null": True, "surface_forms": False, "top": None}
     assert format_arguments(table, texts) == [

@@ -30,7 +30,7 @@ def desk(service_desk_model: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_form_has_the_same_shares(desk: Path) -> None:
+def test_every_format_has_the_same_proportions(desk: Path) -> None:
     found = in_json("prevalence", TEST)
     assert list(found) == ["documents", "prevalence", "drift"]
     assert found["documents"] == sum(file.is_file() for file in Path(TEST).rglob("*"))
@@ -55,7 +55,7 @@ def test_every_form_has_the_same_shares(desk: Path) -> None:
     ]
 
 
-def test_few_labels_end_in_one_line(tmp_path: Path) -> None:
+def test_prevalence_with_few_labels_is_refused_in_one_line(tmp_path: Path) -> None:
     write("one.tsv", "a\tcat dog\n")
     reading = ("--label-column", "1", "--text-column", "2")
     assert nbtext("train one.tsv", *reading).status == 0  # it warns of the only class
@@ -64,7 +64,7 @@ def test_few_labels_end_in_one_line(tmp_path: Path) -> None:
         assert "shares of 1 class take at least 25 labelled documents, and the model has 1" in line
 
 
-def test_by_column_there_is_a_row_for_each_value(desk: Path) -> None:
+def test_by_column_gives_a_row_per_value(desk: Path) -> None:
     whole = in_json("prevalence messages.csv --by day")
     days = whole["by"]["day"]
     assert list(days) == ["2026-05-01", "2026-05-02", "2026-05-03"]
@@ -75,7 +75,7 @@ def test_by_column_there_is_a_row_for_each_value(desk: Path) -> None:
     assert [line.split()[0] for line in table.splitlines()[-3:]] == list(days)
 
 
-def test_what_cannot_be_read_is_reported_and_has_no_share(desk: Path) -> None:
+def test_unreadable_documents_are_reported_and_not_counted(desk: Path) -> None:
     (desk / "inbox").mkdir()
     write("inbox/1", b"the lamp in our street is broken")
     write("inbox/2", b"\0\1")
@@ -89,7 +89,7 @@ def test_what_cannot_be_read_is_reported_and_has_no_share(desk: Path) -> None:
     assert why.startswith("nbtext: inbox/2: binary")
 
 
-def test_documents_of_another_kind_are_warned_of(desk: Path) -> None:
+def test_out_of_distribution_documents_give_a_warning(desk: Path) -> None:
     write("other.txt", "".join(f"quantum flux capacitor number{n} warp\n" for n in range(60)))
     done = nbtext("prevalence other.txt --format lines")
     assert done.status == 0
@@ -98,7 +98,7 @@ def test_documents_of_another_kind_are_warned_of(desk: Path) -> None:
     )
 
 
-def test_a_model_without_a_sample_estimates_without_correction(desk: Path) -> None:
+def test_model_without_a_sample_estimates_without_correction(desk: Path) -> None:
     succeed(
         "train",
         str(SERVICE_DESK / "train"),
@@ -115,7 +115,7 @@ def test_a_model_without_a_sample_estimates_without_correction(desk: Path) -> No
     assert "drift" not in json.loads(done.text)
 
 
-def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
+def test_prior_from_adjusts_predictions_to_other_proportions(desk: Path) -> None:
     """An inbox of mail about waste alone makes an unclear message one about waste."""
     plain = succeed("classify --text hello -o jsonl").text
     waste = f"{TEST}/waste-collection"
@@ -130,7 +130,7 @@ def test_answers_for_the_shares_of_other_documents(desk: Path) -> None:
     fail(2, "classify --text hello --prior-from", waste, "--coverage", "0.9")
 
 
-def test_documents_whose_shares_count_are_read_as_those_that_are_answered(desk: Path) -> None:
+def test_prior_from_documents_are_read_like_the_classified_ones(desk: Path) -> None:
     bins, cars = (
         "the bin was not emptied again so please empty it",
         "no place to park a car near the station",

@@ -84,7 +84,7 @@ def screen_of(
     ],
     ids=str,
 )
-def test_a_slow_input_shows_progress_and_leaves_none(pets: Path, arguments: list[str]) -> None:
+def test_slow_input_shows_progress_and_removes_it(pets: Path, arguments: list[str]) -> None:
     screen, out = screen_of(*arguments)
     assert re.search(r"\d+ documents, \d+ per second", screen)
     *_, end = screen.split(ERASED)
@@ -92,7 +92,7 @@ def test_a_slow_input_shows_progress_and_leaves_none(pets: Path, arguments: list
     assert b"per second" not in out
 
 
-def test_answers_on_the_same_terminal_are_not_drawn_over(pets: Path) -> None:
+def test_predictions_on_the_same_terminal_are_not_overwritten(pets: Path) -> None:
     table, _ = screen_of("classify", "slow.tsv", answers=True)
     *_, end = table.split(ERASED)
     assert end.count("slow.tsv:") == ROWS
@@ -103,19 +103,17 @@ def test_answers_on_the_same_terminal_are_not_drawn_over(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"TERM": ""}], ids=str)
-def test_no_progress_on_a_terminal_that_cannot_take_it_back(
-    pets: Path, env: dict[str, str]
-) -> None:
+def test_dumb_terminals_show_no_progress(pets: Path, env: dict[str, str]) -> None:
     screen, _ = screen_of("classify", "slow.tsv", env=env)
     assert screen == ""
 
 
-def test_no_progress_if_quiet_or_for_programs(pets: Path) -> None:
+def test_quiet_and_json_logs_show_no_progress(pets: Path) -> None:
     for arguments in (["-q"], ["--log-format", "json"]):
         assert screen_of("classify", "slow.tsv", *arguments)[0] == ""
 
 
-def test_no_progress_in_a_pipe(pets: Path) -> None:
+def test_pipes_show_no_progress(pets: Path) -> None:
     with slow_table():
         succeeded(
             python(
@@ -126,7 +124,7 @@ def test_no_progress_in_a_pipe(pets: Path) -> None:
         )
 
 
-def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
+def test_messages_remove_the_progress_line_first(pets: Path) -> None:
     screen, _ = screen_of(
         "train", "slow.tsv", "-m", "new", *COLUMNS, bad=b"a row without a second column\n"
     )
@@ -136,7 +134,7 @@ def test_a_line_takes_the_progress_off_first(pets: Path) -> None:
         assert shown == "" or shown.endswith(ERASED)
 
 
-def test_ctrl_c_takes_the_progress_off(pets: Path) -> None:
+def test_ctrl_c_removes_the_progress_line(pets: Path) -> None:
     with slow_table():
         done = at_terminal(
             "train", "slow.tsv", "-m", "new", *COLUMNS, code=SOON, interrupt_at=b"per second"
@@ -173,7 +171,7 @@ SHOWN = [
     list(zip(WORK, SHOWN, strict=True)),
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_whatever_takes_long_shows_progress_and_leaves_none(
+def test_slow_commands_show_progress_and_remove_it(
     pets: Path, arguments: list[str], shown: str
 ) -> None:
     corpus(
@@ -206,7 +204,7 @@ def drawn(
     return capsys.readouterr().err.removeprefix(ERASED)
 
 
-def test_time_left_where_the_end_is_known(
+def test_remaining_time_is_shown_if_the_total_is_known(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert drawn(0.25, monkeypatch, capsys).endswith(
@@ -218,7 +216,7 @@ def test_time_left_where_the_end_is_known(
     assert capsys.readouterr().err == ERASED + "1 of 4 folds, 30 iterations, "
 
 
-def test_no_colour_if_it_is_not_wanted(
+def test_progress_has_no_colour_with_no_color(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = drawn(0.5, monkeypatch, capsys, NO_COLOR="1")
@@ -226,7 +224,7 @@ def test_no_colour_if_it_is_not_wanted(
     assert "━" in line
 
 
-def test_watching_passes_everything_on_and_costs_three_steps_an_item() -> None:
+def test_report_progress_yields_all_items_with_little_overhead() -> None:
     items = range(10_000)
     assert list(report_progress(items, lambda *_: None)) == list(items)
     assert steps(lambda: sum(report_progress(items, lambda *_: None))) < 3.1 * len(items)

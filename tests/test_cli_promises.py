@@ -51,7 +51,7 @@ def records(home: Path, *arguments: str) -> list[dict[str, Any]]:
     return succeed("classify sure torn strange -o jsonl", *arguments, cwd=home).records
 
 
-def test_sets_in_every_form(home: Path) -> None:
+def test_prediction_sets_are_in_every_format(home: Path) -> None:
     sure, torn, strange = records(home, "--coverage", "0.95")
     assert sure["labels"][0]["label"] == sure["label"] == "a|b"
     assert sure["coverage"] == 0.95
@@ -83,7 +83,7 @@ def test_empty_and_full_sets_are_named(home: Path) -> None:
     )
 
 
-def test_too_few_documents_for_a_promise(home: Path) -> None:
+def test_too_few_documents_for_a_guarantee_are_refused_or_warned_of(home: Path) -> None:
     assert "at least 199 documents" in fail(2, "classify sure --coverage 0.995", cwd=home)
     result = nbtext("classify sure --coverage 0.98 --by-class -o tsv", cwd=home)
     assert "fewer than 49 of their training documents" in result.err.decode()
@@ -100,13 +100,13 @@ def test_too_few_documents_for_a_promise(home: Path) -> None:
         (["--min-probability", "plan=0.5"], "has no class 'plan'"),
     ],
 )
-def test_wrong_usage(home: Path, options: list[str], said: str) -> None:
+def test_invalid_guarantee_options_are_refused(home: Path, options: list[str], said: str) -> None:
     result = nbtext("classify sure", *options, cwd=home)
     assert result.status == 2
     assert said in result.err.decode()
 
 
-def test_imprecise_answers_are_not_given(home: Path) -> None:
+def test_imprecise_predictions_are_withheld(home: Path) -> None:
     sure, torn, strange = records(home, "--min-precision", "0.93")
     assert sure["label"] == "a|b"
     assert torn["abstained"] == "low-precision"
@@ -120,7 +120,7 @@ def test_imprecise_answers_are_not_given(home: Path) -> None:
     assert records(home, "--min-probability", "a|b=1")[0]["abstained"] == "low-probability"
 
 
-def test_thresholds_say_how_many_more(home: Path) -> None:
+def test_thresholds_show_how_many_more_documents_are_needed(home: Path) -> None:
     table = succeed("inspect --thresholds 0.999", cwd=home).text
     assert "never" in table
     said = in_json("inspect --thresholds plain=0.6,a|b=0.999", cwd=home)["thresholds"]
@@ -130,7 +130,7 @@ def test_thresholds_say_how_many_more(home: Path) -> None:
     assert "--by-class needs" in fail(2, "inspect --by-class", cwd=home)
 
 
-def test_evaluate_says_how_far_promises_were_kept(service_desk_model: Path) -> None:
+def test_evaluate_reports_how_well_guarantees_were_kept(service_desk_model: Path) -> None:
     asked = ("evaluate", TEST, "-m", service_desk_model)
     said = in_json(*asked, "--coverage", "0.8")
     sets = said["sets"]

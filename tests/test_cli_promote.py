@@ -57,7 +57,7 @@ def learnt(*corpora: str) -> str:
     return nbtext("update", *corpora, "--once", "-v").notes[0]
 
 
-def test_the_pair_is_in_its_place_and_gone_from_where_it_was(once: Path) -> None:
+def test_promote_replaces_model_and_ledger_and_removes_the_new_files(once: Path) -> None:
     old, new = content("nbtext.joblib"), content("new")
     done = nbtext("promote new --backup -v")
     assert (done.status, done.out, len(done.notes)) == (0, b"", 1)
@@ -68,7 +68,7 @@ def test_the_pair_is_in_its_place_and_gone_from_where_it_was(once: Path) -> None
     assert learnt("pets", "more").endswith("known already: 6, repeated: 0")
 
 
-def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Path) -> None:
+def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
     old, new = content("nbtext.joblib"), content("new")
     succeed("promote new --backup")
     line = fail(2, "promote nbtext.joblib.1 --backup")
@@ -87,7 +87,7 @@ def test_the_model_before_still_has_its_ledger_and_can_be_promoted_back(once: Pa
 
 
 @pytest.mark.parametrize("new", [[], ONCE], ids=["plain", "once"])
-def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
+def test_promote_without_an_old_model_moves_the_new_one(tmp_path: Path, new: list[str]) -> None:
     prepared(tmp_path, None, new)
     wanted = content("new")
     succeed("promote new --backup")
@@ -98,7 +98,9 @@ def test_where_there_is_no_model_yet(tmp_path: Path, new: list[str]) -> None:
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
-def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path, damaged: bool) -> None:
+def test_model_without_a_ledger_does_not_replace_one_with_a_ledger(
+    tmp_path: Path, damaged: bool
+) -> None:
     prepared(tmp_path, ONCE, [])
     if damaged:
         damage_the_ledger()
@@ -115,7 +117,7 @@ def test_a_new_model_without_a_ledger_does_not_orphan_one(tmp_path: Path, damage
     assert files_in(tmp_path) == {"nbtext.joblib": before["new"]}
 
 
-def test_what_is_refused_changes_nothing(once: Path) -> None:
+def test_refused_promotion_changes_nothing(once: Path) -> None:
     whole = files_in(once)
     for name, damaged, message in (
         (
@@ -163,7 +165,7 @@ def test_what_is_refused_changes_nothing(once: Path) -> None:
         ("new --lock-timeout -1", 2, "--lock-timeout"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(
+def test_impossible_promotion_is_refused_in_one_line(
     once: Path, arguments: str, status: int, message: str
 ) -> None:
     (once / "link").symlink_to("new")
@@ -173,7 +175,7 @@ def test_what_cannot_be_done_is_told_in_one_line(
     assert files_in(once) == before
 
 
-def test_permissions_stay_and_links_are_followed(once: Path) -> None:
+def test_promote_keeps_permissions_and_follows_links(once: Path) -> None:
     for name in ("real", "made"):
         (once / name).mkdir()
     for name, place in (("nbtext.joblib", "real/model"), ("new", "made/new")):
@@ -192,7 +194,7 @@ def test_permissions_stay_and_links_are_followed(once: Path) -> None:
     assert names(once / "made") == ["new"]
 
 
-def test_from_another_file_system(once: Path) -> None:
+def test_promote_works_across_file_systems(once: Path) -> None:
     import tempfile
 
     shared = Path("/dev/shm")
@@ -211,7 +213,7 @@ def test_from_another_file_system(once: Path) -> None:
     assert learnt("more").endswith("known already: 2, repeated: 0")
 
 
-def test_an_equal_model_is_taken_away_and_the_backup_stays(once: Path) -> None:
+def test_promoting_an_equal_model_removes_it_and_keeps_the_backup(once: Path) -> None:
     succeed("train pets more --once -m again")
     succeed("promote new --backup")
     before = files_in(once)
@@ -221,7 +223,7 @@ def test_an_equal_model_is_taken_away_and_the_backup_stays(once: Path) -> None:
     }
 
 
-def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
+def test_promoting_an_equal_model_adds_its_ledger(tmp_path: Path) -> None:
     prepared(tmp_path, None, ONCE)
     succeed("train pets more")
     succeed("promote new")
@@ -229,7 +231,7 @@ def test_an_equal_model_with_another_ledger_brings_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
-def test_both_models_are_locked(once: Path, held: str) -> None:
+def test_promote_locks_both_models(once: Path, held: str) -> None:
     before = files_in(once)
     with lock_path(str(once / held), 0):
         line = fail(5, "promote new --lock-timeout 0.1")
@@ -237,7 +239,7 @@ def test_both_models_are_locked(once: Path, held: str) -> None:
     assert files_in(once) == before
 
 
-def test_a_new_model_that_is_replaced_while_it_is_read(
+def test_new_model_replaced_while_read_is_refused(
     once: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def and_then_replaced(path: str) -> bytes:
@@ -252,7 +254,7 @@ def test_a_new_model_that_is_replaced_while_it_is_read(
     assert content("nbtext.joblib") == before == content("new")
 
 
-def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
+def test_new_model_that_cannot_be_removed_is_promoted_and_removed_later(
     once: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, new = Path.unlink, content("new")
@@ -275,7 +277,7 @@ def test_a_new_model_that_cannot_be_removed_is_in_its_place_and_done_with_later(
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("old", [None, [], ONCE], ids=["first", "plain", "once"])
-def test_killed_at_any_step_the_pair_is_the_old_one_or_the_new_and_the_next_run_finishes(
+def test_promote_killed_at_any_step_leaves_old_or_new_and_next_run_finishes(
     tmp_path: Path, old: list[str] | None
 ) -> None:
     prepared(tmp_path, old, ONCE)

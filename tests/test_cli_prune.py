@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_pruned_model_is_smaller_and_can_be_updated(pets_and_more: Path) -> None:
+def test_prune_makes_the_model_smaller_and_it_can_still_be_updated(pets_and_more: Path) -> None:
     write("nbtext.joblib", content("both"))
     done = nbtext("prune --min-df 2 -v")
     assert done.notes[0] == "nbtext: removed 13 of 17 terms"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_class_relabelled_on_the_command_line(pets_and_more: Path) -> None:
+def test_relabel_renames_or_merges_classes(pets_and_more: Path) -> None:
     rows = "".join(
         f"{'animals' if name.startswith('dogs') else name.partition('/')[0]}\t{text}\n"
         for name, text in {**PETS, **MORE}.items()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_path: Path) -> None:
+def test_report_has_the_metrics_of_evaluate(service_desk_model: Path, tmp_path: Path) -> None:
     done = nbtext("report -v", SERVICE_DESK / "test", "-m", service_desk_model)
     assert (done.status, done.out) == (0, b"")
     assert done.notes[-1] == "nbtext: wrote report.html; open it in a browser"
@@ -24,7 +24,7 @@ def test_a_report_holds_the_figures_of_evaluate(service_desk_model: Path, tmp_pa
     assert str(service_desk_model) in page.text
 
 
-def test_the_training_corpus_adds_a_learning_curve_and_shows_leaks(
+def test_training_corpus_adds_a_learning_curve_and_leakage(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
     corpora = (SERVICE_DESK / "train", "--training", SERVICE_DESK / "train")
@@ -37,7 +37,7 @@ def test_the_training_corpus_adds_a_learning_curve_and_shows_leaks(
     assert curve["aria-label"].startswith("Learning curve: accuracy goes from")
 
 
-def test_a_training_corpus_that_is_too_small_has_no_curve(pets: Path) -> None:
+def test_small_training_corpus_gives_no_learning_curve(pets: Path) -> None:
     done = nbtext("report pets --training pets")
     assert done.status == 0
     assert [note for note in done.notes if "no learning curve" in note] == [
@@ -49,7 +49,7 @@ def test_a_training_corpus_that_is_too_small_has_no_curve(pets: Path) -> None:
     }
 
 
-def test_the_same_corpus_and_model_give_the_same_bytes(
+def test_same_corpus_and_model_give_identical_reports(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
     pages = []
@@ -64,7 +64,7 @@ def test_the_same_corpus_and_model_give_the_same_bytes(
     assert pages[0] == pages[1]
 
 
-def test_title_and_place(pets: Path) -> None:
+def test_report_uses_the_title_and_output_path(pets: Path) -> None:
     succeed("report pets --to pages.html --title 'Cats & <dogs>'")
     page = Page((pets / "pages.html").read_text(encoding="utf-8"))
     assert [text for element, text in page.texts if element == "h1"] == ["Cats & <dogs>"]
@@ -81,7 +81,7 @@ def test_unknown_labels_are_named(pets: Path) -> None:
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
 
 
-def test_a_model_card_is_a_recipe_of_the_docs(pets: Path) -> None:
+def test_removed_model_card_options_refer_to_the_docs(pets: Path) -> None:
     recipe = "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
     told = fail(2, "report pets --to card.md")
     assert (

@@ -25,7 +25,7 @@ TEXTS = [file.read_text(encoding="utf-8").lower() for file in SERVICE_DESK.glob(
 STEM = Stemmer("english").stemWord
 
 
-def test_a_model_that_keeps_words_has_a_last_column_of_them(pets: Path) -> None:
+def test_model_with_surface_forms_adds_a_column_of_words(pets: Path) -> None:
     succeed("train", SERVICE_DESK / "train", "--ngrams", "2", "--surface-forms", "-m", "forms")
     succeed("train", SERVICE_DESK / "train", "--ngrams", "2", "-m", "stems")
     said, plain = (
@@ -51,7 +51,7 @@ def test_a_model_that_keeps_words_has_a_last_column_of_them(pets: Path) -> None:
     assert [record["word"] for record in records] == [row[4] for row in said]
 
 
-def test_top_is_100_unless_told(service_desk_model: Path) -> None:
+def test_default_limit_is_100(service_desk_model: Path) -> None:
     assert len(succeed("select-features -m", service_desk_model).rows) == 100
     rows = succeed("select-features -m", service_desk_model, "--limit", "100000").rows
     assert rows[:100] == succeed("select-features -m", service_desk_model).rows

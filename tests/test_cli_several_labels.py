@@ -27,7 +27,7 @@ def asked(labels_model: Path) -> Path:
     return path
 
 
-def test_a_set_of_labels_is_one_record(labels_model: Path, asked: Path) -> None:
+def test_label_set_is_one_record(labels_model: Path, asked: Path) -> None:
     rows = succeed("classify --format lines", asked, "-m", labels_model).rows
     lines = succeed(
         "classify --format lines --output jsonl", asked, "-m", labels_model
@@ -45,7 +45,9 @@ def test_a_set_of_labels_is_one_record(labels_model: Path, asked: Path) -> None:
     assert rows[2][1:] == ["", "no-label"]
 
 
-def test_the_most_probable_labels_whether_given_or_not(labels_model: Path, asked: Path) -> None:
+def test_limit_ranks_labels_by_probability_predicted_or_not(
+    labels_model: Path, asked: Path
+) -> None:
     for line in succeed(
         "classify --format lines --output jsonl --limit 3", asked, "-m", labels_model
     ).text.splitlines():
@@ -54,7 +56,7 @@ def test_the_most_probable_labels_whether_given_or_not(labels_model: Path, asked
         assert each == sorted(each, reverse=True)
 
 
-def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(
+def test_decide_selects_labels_by_probability_or_by_their_own_threshold(
     labels_model: Path, asked: Path
 ) -> None:
     def given(decide: str) -> list[set[str]]:
@@ -70,7 +72,7 @@ def test_labels_are_given_from_a_probability_or_a_threshold_of_their_own(
     )
 
 
-def test_a_path_that_is_not_there_is_reported_before_a_model_of_few_documents(
+def test_missing_path_is_reported_before_too_few_training_documents(
     tmp_path: Path,
 ) -> None:
     TextClassifier().fit(["cat", "dog"], ["cats", "dogs"]).save(str(tmp_path / "few"))
@@ -93,7 +95,7 @@ def of_rows(name: str, rows: list[dict[str, Any]]) -> Path:
     )
 
 
-def test_a_document_moves_to_another_set_of_labels(tmp_path: Path) -> None:
+def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
     first, moved = (
         of_rows("first.jsonl", ROWS),
         of_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]]),
@@ -118,7 +120,7 @@ def test_a_document_moves_to_another_set_of_labels(tmp_path: Path) -> None:
     assert "exclude each other" in fail(2, "inspect --criteria")
 
 
-def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
+def test_review_changes_label_sets(tmp_path: Path) -> None:
     first, review = (
         of_rows("first.jsonl", ROWS),
         write("review.tsv", "d0\tgrain|wheat\twheat\nd1\tcrude\t|\nd2\t|\train\n"),
@@ -135,7 +137,7 @@ def test_a_review_changes_sets_of_labels(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_is_described_by_documents_and_labels(labels_model: Path) -> None:
+def test_inspect_counts_documents_and_labels(labels_model: Path) -> None:
     found = in_json("inspect -m", labels_model)
     assert found["classes"]["corn"]["prior"] == pytest.approx(
         (sum("corn" in labels for labels in made.SETS) + 0.5) / (len(made.SETS) + 1)
@@ -144,7 +146,7 @@ def test_a_model_is_described_by_documents_and_labels(labels_model: Path) -> Non
     assert "not score" not in succeed("inspect --term corn1 -m", labels_model).text
 
 
-def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
+def test_ledger_stores_label_sets(tmp_path: Path) -> None:
     rows = [
         {"labels": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)
     ]
@@ -174,7 +176,7 @@ def test_a_ledger_knows_sets_of_labels(tmp_path: Path) -> None:
     )
 
 
-def test_each_label_of_an_answer_is_explained_against_the_rest(labels_model: Path) -> None:
+def test_each_predicted_label_is_explained_against_the_rest(labels_model: Path) -> None:
     text = "corn1 corn2 corn0 grain0 grain1 grain3 word1"
     fitted = TextClassifier.load(str(labels_model)).fitted
     scored = fitted.score([text.encode()])
@@ -199,7 +201,7 @@ def test_each_label_of_an_answer_is_explained_against_the_rest(labels_model: Pat
     )
 
 
-def test_without_some_words_a_label_is_among_those_of_the_answer(labels_model: Path) -> None:
+def test_why_not_removes_words_until_the_label_is_predicted(labels_model: Path) -> None:
     text = "corn1 corn2 grain0 grain1 grain3 oil0"
     before, wanted = succeed("classify -m", labels_model, "--text", text).rows[0][1], "oil"
     assert wanted not in before.split("|")
@@ -217,7 +219,7 @@ def test_without_some_words_a_label_is_among_those_of_the_answer(labels_model: P
     assert already[1:] == [answer[1], wanted, "", "", "", "answered-so"]
 
 
-def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path) -> None:
+def test_extra_and_missing_labels_are_suspects(tmp_path: Path) -> None:
     rows = [
         {"label": labels, "text": text} for text, labels in zip(made.TEXTS, made.SETS, strict=True)
     ]
@@ -242,7 +244,7 @@ def test_a_label_too_many_and_a_label_that_is_missing_are_suspect(tmp_path: Path
         assert all(len(set(row[1].split("|")) ^ set(row[2].split("|"))) <= 2 for row in above)
 
 
-def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
+def test_guarantees_apply_to_label_sets(labels_model: Path, asked: Path) -> None:
     """`--coverage` gives sets, `--min-precision` fewer labels, `--costs` labels that are expensive to miss; another prior is refused."""
 
     def given(*options: str) -> list[set[str]]:
@@ -284,7 +286,7 @@ def test_promises_for_sets_of_labels(labels_model: Path, asked: Path) -> None:
     )
 
 
-def test_a_report_knows_that_there_are_several(labels_model: Path, tmp_path: Path) -> None:
+def test_report_of_a_multi_label_model_speaks_of_labels(labels_model: Path, tmp_path: Path) -> None:
     rows = "".join(
         json.dumps({"labels": labels, "text": text}) + "\n"
         for text, labels in zip(made.TEXTS, made.SETS, strict=True)

@@ -42,7 +42,7 @@ def class_files(tmp_path: Path) -> Path:
     return tmp_path / "c"
 
 
-def test_the_name_of_a_file_of_lines_is_its_class(class_files: Path) -> None:
+def test_file_of_lines_takes_its_class_from_the_file_name(class_files: Path) -> None:
     of_folder = classes_of(class_files)
     assert (
         of_folder
@@ -61,7 +61,7 @@ def test_the_name_of_a_file_of_lines_is_its_class(class_files: Path) -> None:
     assert succeed("classify --text", "good film").rows[0][1] == "neg"
 
 
-def test_files_that_may_be_documents_are_no_classes(tmp_path: Path) -> None:
+def test_files_that_may_be_documents_are_not_classes(tmp_path: Path) -> None:
     corpus(
         tmp_path / "numbered",
         {"letter1.txt": "one\ntwo\nthree\n", "letter2.txt": "one\ntwo\nthree\n"},
@@ -79,7 +79,7 @@ def test_files_that_may_be_documents_are_no_classes(tmp_path: Path) -> None:
         assert "has no sub-directories; a corpus has one sub-directory per class" in line
 
 
-def test_parts_of_a_corpus_are_hardly_classes(tmp_path: Path) -> None:
+def test_folders_named_train_and_test_as_classes_are_warned_of(tmp_path: Path) -> None:
     corpus(
         tmp_path / "c",
         {
@@ -96,7 +96,7 @@ def test_parts_of_a_corpus_are_hardly_classes(tmp_path: Path) -> None:
     assert nbtext("train c/train").notes == []
 
 
-def test_an_empty_corpus_is_called_empty(tmp_path: Path) -> None:
+def test_empty_corpus_is_reported_as_empty(tmp_path: Path) -> None:
     (tmp_path / "c.txt").touch()
     for path in ("c.txt", "-"):
         assert fail(2, "train", path).startswith(f"nbtext: {path} is empty; ")
@@ -106,7 +106,7 @@ def test_an_empty_corpus_is_called_empty(tmp_path: Path) -> None:
     )
 
 
-def test_a_pattern_finds_the_class_in_the_name_of_a_file(tmp_path: Path) -> None:
+def test_label_pattern_takes_the_class_from_file_names(tmp_path: Path) -> None:
     files = {
         f"{label}_{number}.txt": text
         for label, texts in TEXTS.items()
@@ -122,7 +122,7 @@ def test_a_pattern_finds_the_class_in_the_name_of_a_file(tmp_path: Path) -> None
     fail(2, "train c --label-pattern [a-z]")
 
 
-def test_a_table_names_files_from_its_own_folder(tmp_path: Path) -> None:
+def test_table_names_files_relative_to_its_folder(tmp_path: Path) -> None:
     corpus(
         tmp_path / "c",
         {
@@ -155,7 +155,7 @@ def test_a_table_names_files_from_its_own_folder(tmp_path: Path) -> None:
     assert "there is no file c/texts/nowhere" in result.notes[0]
 
 
-def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
+def test_where_selects_rows_by_a_value(tmp_path: Path) -> None:
     rows = [
         f"{'test' if number == 2 else 'train'},{label},{text}\n"
         for label, texts in TEXTS.items()
@@ -177,7 +177,7 @@ def test_rows_are_chosen_by_a_value_each_time(tmp_path: Path) -> None:
     fail(4, "train all.csv --where nowhere=train")
 
 
-def test_what_a_table_has_beside_the_columns_read_is_warned_of(tmp_path: Path) -> None:
+def test_unused_columns_with_split_or_title_are_warned_of(tmp_path: Path) -> None:
     rows = [
         f"{'test' if number == 2 else 'train'},{label},{text}\n"
         for label, texts in TEXTS.items()
@@ -203,7 +203,7 @@ def test_what_a_table_has_beside_the_columns_read_is_warned_of(tmp_path: Path) -
         succeed(quiet)
 
 
-def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
+def test_json_array_and_nested_keys_are_read(tmp_path: Path) -> None:
     records = [
         {"meta": {"category": label}, "content": text}
         for label, texts in TEXTS.items()
@@ -226,7 +226,7 @@ def test_an_array_of_json_and_keys_by_their_names(tmp_path: Path) -> None:
     assert "the keys are kind, words; see --label-column" in nbtext("train other.jsonl").notes[0]
 
 
-def test_the_note_of_a_spreadsheet_is_no_row(tmp_path: Path) -> None:
+def test_separator_line_of_a_spreadsheet_is_refused_with_a_hint(tmp_path: Path) -> None:
     write("c.csv", "sep=;\nlabel;text\na;b\n")
     assert "c.csv: the first line is no part of the table: 'sep='; remove" in fail(2, "train c.csv")
 
@@ -238,7 +238,7 @@ def test_the_note_of_a_spreadsheet_is_no_row(tmp_path: Path) -> None:
         ("c.tar.xz", lzma.compress), ("c.txz", lzma.compress), ("bare", bytes), ("bare.gz", gzip.compress),
     ],
 )  # fmt: skip
-def test_an_archive_is_to_be_unpacked_first(
+def test_archives_are_refused_with_the_unpacking_command(
     tmp_path: Path, name: str, compress: Callable[[bytes], bytes]
 ) -> None:
     corpus(
@@ -267,7 +267,7 @@ def test_an_archive_is_to_be_unpacked_first(
         )
 
 
-def test_compression_that_cannot_be_unpacked_says_what_to_install(tmp_path: Path) -> None:
+def test_unsupported_compression_names_the_package_to_install(tmp_path: Path) -> None:
     write("c.csv.zst", b"\x28\xb5\x2f\xfd" + bytes(60))
     assert "zstd" in fail(4, "train c.csv.zst")
 
@@ -283,7 +283,7 @@ def test_compression_that_cannot_be_unpacked_says_what_to_install(tmp_path: Path
     ],
     ids=["database", "feather", "pickle", "json", "pdf"],
 )
-def test_what_is_no_corpus_is_refused_with_what_to_do(
+def test_non_corpus_files_are_refused_with_a_hint(
     tmp_path: Path, name: str, content: bytes, hint: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
@@ -292,7 +292,7 @@ def test_what_is_no_corpus_is_refused_with_what_to_do(
     assert hint in line
 
 
-def test_files_that_json_names_have_the_encoding_given(tmp_path: Path) -> None:
+def test_files_named_in_json_are_read_with_the_given_encoding(tmp_path: Path) -> None:
     write("a.txt", "Küche".encode("latin-1"))
     write("b.txt", b"blue")
     rows = [{"label": "x", "file": "a.txt"}, {"label": "y", "file": "b.txt"}]

@@ -40,7 +40,7 @@ def trained(pets: Path, *options: str) -> Result:
     return succeed("train pets --smoothing alpha", *options, cwd=pets)
 
 
-def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path) -> None:
+def test_smoothing_file_gives_the_model_of_the_library(pets: Path) -> None:
     trained(pets, "-m", "one")
     trained(pets, "-m", "two")
     assert content("one") == content("two")
@@ -65,7 +65,7 @@ def test_the_model_is_that_of_the_library_and_says_what_it_was_given(pets: Path)
     )
 
 
-def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) -> None:
+def test_update_uses_the_stored_pseudo_counts(pets: Path) -> None:
     write("alpha", FILE + "kennel\t3\n")
     trained(pets)
     (pets / "alpha").unlink()
@@ -85,7 +85,7 @@ def test_an_update_learns_with_the_numbers_that_the_model_remembers(pets: Path) 
     }
 
 
-def test_a_number_beside_the_text_has_no_pseudo_count_of_its_own(pets: Path) -> None:
+def test_numeric_column_has_no_own_pseudo_count(pets: Path) -> None:
     write("dice.csv", "die,face,text\nfair,1,a red one\nloaded,2,a blue one\n")
     options = ("dice.csv", "--label-column", "die", "--text-column", "text", "--smoothing", "alpha")
     write("alpha", "*\t1\nface=1\t3\nred\t2\n")
@@ -113,7 +113,7 @@ def json_of(result: Result) -> Any:
 
 
 @pytest.mark.parametrize("options", ["--folds 2", "--leave-one-out"])
-def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(
+def test_cross_validation_with_equal_numbers_in_a_file_matches_the_number(
     pets: Path, options: str
 ) -> None:
     write("equal", "*\t0.3\ndogs\t0.3\nsofa\t0.3\n")
@@ -127,7 +127,7 @@ def test_cross_validation_of_a_file_of_equal_numbers_is_that_of_the_number(
     assert other["log_loss"] != wanted["log_loss"]
 
 
-def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
+def test_tune_tries_files_and_numbers(pets: Path) -> None:
     write("equal", "*\t3\ndogs\t3\n")
     tried = json_of(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))[
         "settings"
@@ -160,7 +160,7 @@ def test_tune_tries_files_as_it_tries_numbers(pets: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["train", "cross-validate", "tune", "learning-curve"])
-def test_what_is_wrong_with_a_file_is_told_in_one_line(
+def test_invalid_smoothing_files_are_refused_in_one_line(
     pets: Path, command: str, smoothing: str, options: list[str], status: int, message: str
 ) -> None:
     files: dict[str, str | bytes] = {

@@ -43,7 +43,7 @@ COMMANDS = [
 ]
 
 
-def test_a_pipe_that_closes_ends_it_quietly(pets: Path) -> None:
+def test_closed_pipe_ends_the_command_silently(pets: Path) -> None:
     long = " ".join(["pets"] * 3000)
     for command in (f"classify {long}", f"classify {long} -o jsonl"):
         done = bash(f"$NBTEXT {command} | head -1; echo ${{PIPESTATUS[0]}}")
@@ -51,7 +51,7 @@ def test_a_pipe_that_closes_ends_it_quietly(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_standard_output_that_takes_nothing(pets: Path, command: str) -> None:
+def test_closed_or_full_standard_output_is_reported(pets: Path, command: str) -> None:
     done = bash(f"$NBTEXT {command} | true; echo ${{PIPESTATUS[0]}}")
     assert (done.text in ("0\n", "141\n"), done.notes) == (True, []), done
     full = bash(f"$NBTEXT {command} >/dev/full")
@@ -60,14 +60,14 @@ def test_standard_output_that_takes_nothing(pets: Path, command: str) -> None:
     assert error_line(closed, 4) == "nbtext: standard output: cannot write: it is closed"
 
 
-def test_a_full_disk_after_an_error_keeps_the_status_of_the_error(pets: Path) -> None:
+def test_full_disk_after_an_error_keeps_the_status_of_the_error(pets: Path) -> None:
     done = bash(
         "printf 'a cat\\n\"open' | $NBTEXT classify - --format csv --text-column 1 >/dev/full"
     )
     assert (done.status, len(done.notes)) == (4, 1)
 
 
-def test_standard_input_closed(pets: Path) -> None:
+def test_closed_standard_input_is_reported(pets: Path) -> None:
     for arguments in ("classify -", "classify - --format lines", "train - --format csv"):
         assert (
             error_line(bash(f"$NBTEXT {arguments} <&-"), 4)
@@ -77,7 +77,7 @@ def test_standard_input_closed(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", "<&- 2>&-"])
-def test_standard_error_closed_or_full(pets: Path, closed: str) -> None:
+def test_closed_or_full_standard_error_keeps_the_exit_status(pets: Path, closed: str) -> None:
     for arguments, status in (
         ("classify pets none", 1),
         ("classify none.csv --format csv", 4),
@@ -94,7 +94,7 @@ def test_standard_error_closed_or_full(pets: Path, closed: str) -> None:
     "env", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LANG": "C.utf8"}],
     ids=str,
 )  # fmt: skip
-def test_the_same_bytes_under_every_locale(tmp_path: Path, env: dict[str, str]) -> None:
+def test_output_bytes_do_not_depend_on_the_locale(tmp_path: Path, env: dict[str, str]) -> None:
     corpus(tmp_path, {"c/Ärger/1": "Straße naïve", "c/语/1": "語彙 統計", "é/1": "naïve"})
     (tmp_path / os.fsdecode(b"\xff")).write_text("naïve", encoding="utf-8")
     succeed("train c -m plain")
@@ -108,7 +108,7 @@ def test_the_same_bytes_under_every_locale(tmp_path: Path, env: dict[str, str]) 
 
 
 @pytest.mark.cold("what is not in the environment")
-def test_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
+def test_commands_work_with_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
     python = f"env -i PYTHONPATH={HOUSE['PYTHONPATH']} {sys.executable} -m nbtext"
     done = bash(f"{python} train {SERVICE_DESK / 'train'} && {python} inspect")
     assert content("nbtext.joblib") == service_desk_model.read_bytes()
@@ -117,13 +117,13 @@ def test_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
 
 
 @pytest.mark.cold("numpy is started with it")
-def test_numpy_without_the_vector_instructions_that_are_slow_on_some_processors(pets: Path) -> None:
+def test_disabled_avx512_gives_the_same_results(pets: Path) -> None:
     env = {"PYTHONWARNINGS": "", "NPY_DISABLE_CPU_FEATURES": AVX512_FEATURES}
     assert nbtext("train", "pets", env=env) == nbtext("train", "pets")
     assert nbtext("classify", "pets", env=env) == nbtext("classify", "pets")
 
 
-def test_which_processors_sort_slowly_with_avx_512() -> None:
+def test_is_zen_4_recognises_the_processor_family() -> None:
     zen_4 = b"processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
     assert is_zen_4(zen_4)
     assert not is_zen_4(zen_4.replace(b"25", b"26"))
@@ -161,7 +161,7 @@ def test_modules_in_the_current_directory_are_not_imported(pets: Path) -> None:
         assert (done.status, done.err) == (0, b"")
 
 
-def test_an_internal_error_is_one_line_and_status_70(pets: Path) -> None:
+def test_internal_error_is_one_line_and_status_70(pets: Path) -> None:
     code = (
         "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
@@ -179,7 +179,7 @@ def test_an_internal_error_is_one_line_and_status_70(pets: Path) -> None:
     assert b"\x1b" not in debugged.err
 
 
-def test_running_out_of_memory_is_told(pets: Path) -> None:
+def test_out_of_memory_is_reported(pets: Path) -> None:
     code = (
         "import sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def greedy(*_): return bytearray(1 << 60)\n"
@@ -192,7 +192,7 @@ def test_running_out_of_memory_is_told(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_signals_while_classifying(pets: Path, number: signal.Signals) -> None:
+def test_signals_end_classify_with_their_status(pets: Path, number: signal.Signals) -> None:
     with start(
         [sys.executable, "-m", "nbtext", "classify", "-", "--format", "lines"],
         env=HOUSE,
@@ -211,7 +211,7 @@ def test_signals_while_classifying(pets: Path, number: signal.Signals) -> None:
         assert child.stderr.read().strip() == b""
 
 
-def test_a_hang_up_is_ignored_under_nohup(pets: Path) -> None:
+def test_hang_up_is_ignored_under_nohup(pets: Path) -> None:
     code = (
         "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
@@ -224,7 +224,7 @@ def test_a_hang_up_is_ignored_under_nohup(pets: Path) -> None:
 
 @pytest.mark.usefixtures("pets")
 @pytest.mark.parametrize("output", ["tsv", "csv", "jsonl"])
-def test_half_a_character_in_a_message_is_written_as_its_code(output: str) -> None:
+def test_lone_surrogate_in_a_message_is_escaped(output: str) -> None:
     """A key of JSON may be a lone surrogate, which no encoding has."""
     Path("half.jsonl").write_text('{"\\udfaa": 0}\n')
     nbtext("train pets -m m")

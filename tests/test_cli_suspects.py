@@ -27,7 +27,7 @@ def misfiled(tmp_path: Path) -> Path:
     return corpus(tmp_path / "desk", files)
 
 
-def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
+def test_misfiled_documents_are_found(misfiled: Path) -> None:
     rows = succeed("suspects desk", cwd=misfiled.parent).rows
     first = [row[0] for row in rows[: len(rows) // 4]]
     assert {
@@ -41,7 +41,7 @@ def test_what_is_in_the_wrong_folder_is_found(misfiled: Path) -> None:
     assert all(row[0].split("/")[1] == row[1] != row[2] for row in rows)
 
 
-def test_as_many_as_leave_one_out_answers_wrongly() -> None:
+def test_suspects_are_the_mistakes_of_leave_one_out() -> None:
     rows = succeed("suspects", DESK).rows
     judged = in_json("cross-validate", DESK, "--leave-one-out")
     mistakes = {
@@ -54,7 +54,7 @@ def test_as_many_as_leave_one_out_answers_wrongly() -> None:
     assert {pair: sum((row[1], row[2]) == pair for row in rows) for pair in mistakes} == mistakes
 
 
-def test_limits(misfiled: Path) -> None:
+def test_limit_and_min_log_odds_shorten_the_list(misfiled: Path) -> None:
     rows = succeed("suspects", misfiled).rows
     assert succeed("suspects", misfiled, "--limit", "3").rows == rows[:3]
     above = [row for row in rows if float(row[3]) > 2]
@@ -62,14 +62,14 @@ def test_limits(misfiled: Path) -> None:
     assert succeed("suspects", misfiled, "--min-log-odds", "2").rows == above
 
 
-def test_names_alone(misfiled: Path) -> None:
+def test_paths_prints_only_names(misfiled: Path) -> None:
     names = [row[0] for row in succeed("suspects", misfiled).rows]
     assert succeed("suspects", misfiled, "--paths").text == "".join(f"{name}\n" for name in names)
     assert succeed("suspects", misfiled, "--print0").text == "".join(f"{name}\0" for name in names)
     assert succeed("suspects", misfiled, "--paths", "-0", "--limit", "1").text == f"{names[0]}\0"
 
 
-def test_names_that_are_no_text_pass_through(pets: Path) -> None:
+def test_names_of_any_bytes_are_printed(pets: Path) -> None:
     misplaced = b"pets/cats/d\xffg\n1"
     (pets / "pets" / "cats").joinpath("x").write_text("dogs fetch sticks and bark at the postman")
     (pets / "pets" / "cats" / "x").rename(
@@ -79,7 +79,7 @@ def test_names_that_are_no_text_pass_through(pets: Path) -> None:
     assert b"pets/cats/d\xffg\\n1\t" in succeed("suspects pets").out
 
 
-def test_rows_of_a_table_are_named_by_file_and_line_or_as_the_table_does(tmp_path: Path) -> None:
+def test_rows_are_named_by_line_or_by_id_column(tmp_path: Path) -> None:
     lines = ["a\tant ape\n", "a\tant asp\n", "b\tbee bat\n", "b\tbee bug\n", "b\tant ape asp\n"]
     write("t.tsv", "".join(lines))
     assert succeed("suspects t.tsv --paths").text.splitlines()[0] == "t.tsv:5"
@@ -87,18 +87,18 @@ def test_rows_of_a_table_are_named_by_file_and_line_or_as_the_table_does(tmp_pat
     assert succeed("suspects n.tsv --id-column 3 --paths").text.splitlines()[0] == "name 4"
 
 
-def test_cells_that_begin_like_a_formula(tmp_path: Path) -> None:
+def test_excel_safe_escapes_formulas(tmp_path: Path) -> None:
     write("t.tsv", "=a\tant ape\n=a\tant asp\n-b\tbee bat\n-b\tbee bug\n-b\tant ape asp\n")
     first = succeed("suspects t.tsv --output csv --excel-safe --limit 1").text.splitlines()[1]
     assert first.startswith("t.tsv:5,'-b,'=a,")
 
 
-def test_no_suspects_is_no_failure(tmp_path: Path) -> None:
+def test_no_suspects_is_not_a_failure(tmp_path: Path) -> None:
     write("t.tsv", "a\tant ape\na\tant ape\nb\tbee bat\nb\tbee bat\n")
     assert succeed("suspects t.tsv").text == ""
 
 
-def test_the_beginning_of_the_text_is_shown(misfiled: Path) -> None:
+def test_start_of_the_text_is_shown(misfiled: Path) -> None:
     rows = succeed("suspects", misfiled, "-n", "2").rows
     records = succeed("suspects", misfiled, "-o", "jsonl").records
     text = " ".join(Path(rows[0][0]).read_text(encoding="utf-8").split())

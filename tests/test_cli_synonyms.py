@@ -16,7 +16,7 @@ from tests.test_cli_help import command_named
     ("wrong", "right"),
     [("predict", "classify"), ("test", "evaluate"), ("info", "inspect"), ("diff", "compare"), ("undo", "forget"), ("why", "explain"), ("FIT", "train"), ("version", "--version")],
 )  # fmt: skip
-def test_what_other_tools_call_a_command_is_asked_about(wrong: str, right: str) -> None:
+def test_commands_of_other_tools_give_a_suggestion(wrong: str, right: str) -> None:
     assert (
         fail(2, wrong, "x")
         == f"nbtext: No such command '{wrong}' (did you mean '{right}'?); see nbtext --help"
@@ -42,7 +42,7 @@ def test_what_other_tools_call_a_command_is_asked_about(wrong: str, right: str) 
         ("train --smothing 1 x", "'--smoothing'"),
     ],
 )
-def test_what_other_tools_call_an_option_is_asked_about_where_the_command_has_it(
+def test_options_of_other_tools_give_a_suggestion_if_the_command_has_it(
     line: str, right: str | None
 ) -> None:
     command, wrong = line.split()[:2]
@@ -53,14 +53,14 @@ def test_what_other_tools_call_an_option_is_asked_about_where_the_command_has_it
     )
 
 
-def test_no_word_is_a_command_and_two_stand_for_two() -> None:
+def test_synonyms_are_not_commands_and_only_two_are_ambiguous() -> None:
     words = [word for several in WORDS.values() for word in several.split()]
     assert {*COMMAND_SUMMARIES, "--version"} >= WORDS.keys()
     assert not set(words) & set(COMMAND_SUMMARIES)
     assert sorted(word for word in set(words) if words.count(word) > 1) == ["plot", "score"]
 
 
-def test_each_option_that_is_meant_is_one_of_a_command_that_lacks_each_of_its_words() -> None:
+def test_each_suggested_option_belongs_to_a_command_without_its_synonyms() -> None:
     options = {
         name: {
             opt

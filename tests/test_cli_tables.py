@@ -61,7 +61,7 @@ def classes(folder: Path, model: str = "nbtext.joblib") -> list[str]:
     return sorted(in_json("inspect -m", model, cwd=folder)["classes"])
 
 
-def test_a_header_is_recognised_and_remembered(tables: Path) -> None:
+def test_header_is_recognised_and_stored_in_the_model(tables: Path) -> None:
     done = nbtext("train headed.csv -v")
     assert done.notes[0] == (
         "nbtext: headed.csv: class in column 'category', text in column 'text', the first line is a header; "
@@ -75,20 +75,20 @@ def test_a_header_is_recognised_and_remembered(tables: Path) -> None:
     assert "no column is called 'text'" in fail(4, "classify plain.tsv")
 
 
-def test_what_is_recognised_is_silent_unless_wanted(tables: Path) -> None:
+def test_recognised_columns_are_reported_only_with_verbose(tables: Path) -> None:
     for table in ("headed.csv", "swapped.tsv", "plain.tsv"):
         succeed("train", table)
         assert classes(tables) == ["cats", "dogs"]
 
 
-def test_text_before_label(tables: Path) -> None:
+def test_text_column_before_the_label_is_recognised(tables: Path) -> None:
     said = "class in column 2, text in column 1, no header; if not, give --label-column, --text-column or --header"
     assert nbtext("train swapped.tsv -v").notes[0] == f"nbtext: swapped.tsv: {said}"
     succeed("train swapped.tsv --label-column 2 --text-column 1 -m named")
     assert content("named") == content("nbtext.joblib")
 
 
-def test_every_command_that_trains_sees_the_same(tables: Path) -> None:
+def test_every_training_command_recognises_the_same_columns(tables: Path) -> None:
     for command in ("cross-validate", "suspects", "learning-curve", "tune"):
         options = (
             ["--try", "min-df=1"]
@@ -105,7 +105,7 @@ def test_every_command_that_trains_sees_the_same(tables: Path) -> None:
     assert "columns" in succeed("doctor headed.csv").text
 
 
-def test_a_pipe_is_read_once(tables: Path) -> None:
+def test_pipe_is_read_once(tables: Path) -> None:
     succeed("train headed.csv -m file")
     for given in (
         "cat headed.csv | $NBTEXT train - --format csv",
@@ -116,7 +116,7 @@ def test_a_pipe_is_read_once(tables: Path) -> None:
         assert content("nbtext.joblib") == content("file")
 
 
-def test_in_doubt_the_columns_are_shown(tables: Path) -> None:
+def test_ambiguous_columns_are_refused_and_shown(tables: Path) -> None:
     lines = SWAPPED.splitlines()
     write(
         "three.tsv",
@@ -141,7 +141,7 @@ def warnings(result: Result) -> list[str]:
     return [note.removeprefix("nbtext: warning: ") for note in result.notes]
 
 
-def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
+def test_wrongly_named_columns_give_a_warning(tables: Path) -> None:
     wrong = warnings(nbtext("train swapped.tsv --label-column 1 --text-column 2"))
     assert wrong == [
         "nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"
@@ -163,7 +163,7 @@ def test_columns_that_were_named_wrongly_are_warned_of(tables: Path) -> None:
     ]
 
 
-def test_tables_of_paths_are_warned_of(tables: Path) -> None:
+def test_tables_of_paths_give_a_warning(tables: Path) -> None:
     (tables / "files").mkdir()
     for number, (text, _) in enumerate(PETS):
         (tables / "files" / str(number)).write_text(text)
@@ -201,7 +201,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(
+def test_streamed_records_are_classified_immediately_with_their_ids(
     tables: Path, name: str
 ) -> None:
     succeed("train headed.csv")
@@ -229,7 +229,7 @@ def test_records_of_a_stream_are_answered_each_at_once_with_their_ids(
     assert answers == [[first, "cats"], [second, "dogs"]]
 
 
-def test_lines_are_documents_unless_an_option_names_a_format_or_a_column(tables: Path) -> None:
+def test_lines_are_documents_unless_a_format_or_column_is_set(tables: Path) -> None:
     succeed("train headed.csv")
     for options, ids in (
         ([], ["-:1", "-:2"]),
@@ -240,7 +240,7 @@ def test_lines_are_documents_unless_an_option_names_a_format_or_a_column(tables:
         assert [row[0] for row in done.rows] == ids
 
 
-def test_one_text_is_given_on_the_command_line(tables: Path) -> None:
+def test_text_option_passes_one_document(tables: Path) -> None:
     succeed("train headed.csv")
     assert [row[:2] for row in succeed("classify --text 'it barks'").rows] == [["-", "dogs"]]
     assert succeed("explain --text 'it barks'").rows[0][:2] == ["-", "dogs"]
@@ -266,7 +266,7 @@ def test_one_text_is_given_on_the_command_line(tables: Path) -> None:
 MAIL = "From a@b Sat Nov 21 10:00:00 2026\nSubject: the dog\n\nIt barks.\n\nFrom c@d Sun Nov 22 10:00:00 2026\nSubject: the cat\n\nIt purrs.\n"
 
 
-def test_what_a_file_is_beats_what_the_model_was_trained_on(pets: Path) -> None:
+def test_format_of_a_file_overrides_the_format_of_training(pets: Path) -> None:
     corpus(
         pets,
         {
@@ -294,7 +294,7 @@ def test_what_a_file_is_beats_what_the_model_was_trained_on(pets: Path) -> None:
     ]
 
 
-def test_a_text_alone_needs_no_columns(tables: Path) -> None:
+def test_text_only_table_needs_no_columns(tables: Path) -> None:
     corpus(tables, {"in/1": "it barks", "in/2": "it purrs", "letter": "Hello, it barks"})
     for table in ("headed.csv", "swapped.tsv", "plain.tsv"):
         succeed("train", table)
@@ -311,7 +311,7 @@ def test_a_text_alone_needs_no_columns(tables: Path) -> None:
     assert "no column is called 'text'" in fail(4, "classify -", stdin=b"id,body\n1,it barks\n")
 
 
-def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> None:
+def test_mail_and_html_in_folders_are_recognised(tmp_path: Path) -> None:
     """As with the option; by what was read in training, later commands read too."""
     letters = {
         "a/1.eml": "Subject: lunch\n\nat noon",
@@ -351,7 +351,7 @@ def test_mail_and_pages_in_folders_are_read_as_what_they_are(tmp_path: Path) -> 
     assert filtered.startswith("X-Nbtext: b; ")
 
 
-def test_a_file_of_lines_is_asked_about(pets: Path) -> None:
+def test_file_of_lines_gives_a_notice_about_the_format(pets: Path) -> None:
     corpus(
         pets,
         {
@@ -370,7 +370,7 @@ def test_a_file_of_lines_is_asked_about(pets: Path) -> None:
     assert len(nbtext("classify messages.txt --format lines -v").rows) == 3
 
 
-def test_pipes_are_documents(pets: Path) -> None:
+def test_pipes_are_read_as_documents(pets: Path) -> None:
     succeed("train pets")
     os.mkfifo(pets / "fifo")
     for command in (
@@ -381,7 +381,7 @@ def test_pipes_are_documents(pets: Path) -> None:
         assert [row[1] for row in succeeded(bash(command)).rows] == ["dogs"], command
 
 
-def test_a_folder_of_maildirs_is_recognised(tmp_path: Path) -> None:
+def test_folder_of_maildirs_is_recognised(tmp_path: Path) -> None:
     for name, text in (("ham", "At noon?"), ("spam", "A prize!")):
         corpus(
             tmp_path / "Mail" / name,
@@ -399,7 +399,7 @@ def test_a_folder_of_maildirs_is_recognised(tmp_path: Path) -> None:
     ]
 
 
-def test_tables_of_other_programs_are_named(tables: Path) -> None:
+def test_tables_of_other_programs_are_refused_with_a_remedy(tables: Path) -> None:
     for name, remedy in (
         ("t.parquet", "make it jsonl first"),
         ("t.xlsx", "save the sheet as csv first"),
@@ -427,7 +427,7 @@ def test_tables_of_other_programs_are_named(tables: Path) -> None:
     assert classes(tables) == ["cats", "dogs"]
 
 
-def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
+def test_keep_prints_input_columns_next_to_predictions(tables: Path) -> None:
     succeed("train headed.csv")
     corpus(
         tables,
@@ -468,7 +468,7 @@ def test_columns_of_the_input_are_kept_beside_the_answers(tables: Path) -> None:
     )
 
 
-def test_a_colon_in_the_name_of_a_kept_column_is_part_of_its_head(tables: Path) -> None:
+def test_kept_column_name_with_a_colon_is_printed_unchanged(tables: Path) -> None:
     succeed("train headed.csv")
     write("new.csv", "dc:title,text\nCats,it purrs\n")
     head, row = succeed("classify new.csv --keep dc:title -o csv").text.splitlines()
@@ -476,7 +476,7 @@ def test_a_colon_in_the_name_of_a_kept_column_is_part_of_its_head(tables: Path) 
     assert row.startswith("Cats,cats,")
 
 
-def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
+def test_several_text_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
     corpus(tables, {
         "news.csv": "label,title,text\ncats,purring,it sleeps\ndogs,barking,it sleeps\n",
         "news.jsonl": '{"label": "cats", "title": "purring", "text": "it sleeps"}\n{"label": "dogs", "title": "barking", "text": "it sleeps"}\n',
@@ -499,7 +499,7 @@ def test_several_columns_are_joined_or_counted_as_fields(tables: Path) -> None:
         assert succeed("classify --text 'it sleeps'").rows[0][0] == "-"
 
 
-def test_what_looks_odd_is_said_by_train_and_doctor_in_the_same_words(tmp_path: Path) -> None:
+def test_train_and_doctor_print_the_same_warnings_of_unusual_data(tmp_path: Path) -> None:
     texts = [f"{'cat purrs' if n % 2 else 'dog barks'} number{n}" for n in range(40)]
     labels = ["cats" if n % 2 else "dogs" for n in range(40)]
     rows = list(zip(labels, texts, strict=True))
@@ -544,7 +544,7 @@ def test_what_looks_odd_is_said_by_train_and_doctor_in_the_same_words(tmp_path: 
     assert nbtext("train stray.csv -m m --format tsv --delimiter ,").notes == []
 
 
-def test_text_in_several_lines_is_no_row(tmp_path: Path) -> None:
+def test_quoted_text_in_several_lines_gives_no_warning(tmp_path: Path) -> None:
     rows = "".join(
         f'{"ab"[n % 2]},"Dear all,\nthe cat is back\nand so, it seems, is the dog\nBye\nword{n}"\n'
         for n in range(20)
@@ -553,7 +553,7 @@ def test_text_in_several_lines_is_no_row(tmp_path: Path) -> None:
     assert nbtext("train t.csv -m m").notes == []
 
 
-def test_lines_above_the_header_are_refused_with_what_removes_them(tmp_path: Path) -> None:
+def test_lines_above_the_header_are_refused_with_a_remedy(tmp_path: Path) -> None:
     rows = "".join(f"{'ab'[n % 2]},text number {n}\n" for n in range(20))
     corpus(
         tmp_path,
@@ -568,7 +568,7 @@ def test_lines_above_the_header_are_refused_with_what_removes_them(tmp_path: Pat
     assert nbtext("train plain.csv -m m").notes == []
 
 
-def test_records_inside_an_object_are_named_and_read(tmp_path: Path) -> None:
+def test_records_inside_a_json_object_are_found(tmp_path: Path) -> None:
     intents = {
         "intents": [
             {"tag": tag, "patterns": [f"{tag} word{n}" for n in range(6)]}

@@ -21,7 +21,7 @@ def on_terminal(
     return done.status, done.err.decode()
 
 
-def test_training_says_what_was_made(pets: Path) -> None:
+def test_training_on_a_terminal_prints_a_summary(pets: Path) -> None:
     status, screen = on_terminal("train", "pets")
     assert status == 0
     assert screen.splitlines() == [
@@ -41,7 +41,7 @@ def test_messages_fit_the_terminal(pets: Path, columns: int) -> None:
     assert all(line.startswith(("nbtext: ", "  ")) for line in screen.splitlines())
 
 
-def test_answers_are_a_table(pets: Path) -> None:
+def test_predictions_are_a_table_on_a_terminal(pets: Path) -> None:
     status, screen = on_terminal("classify", "pets")
     assert status == 0
     assert screen.count("pets/") == 4
@@ -86,7 +86,7 @@ def test_names_cannot_move_the_cursor(pets: Path, output: str) -> None:
         assert not set(screen) & set("\x1b\x07\x9b\u202e\u2028")
 
 
-def test_typing_a_document_is_invited(pets: Path) -> None:
+def test_typed_input_is_prompted_for(pets: Path) -> None:
     status, screen = on_terminal("classify", "-", typed=b"a cat\n\x04")
     assert status == 0
     assert "nbtext: reading standard input; Ctrl-D ends it\n" in screen
@@ -97,7 +97,7 @@ def test_typing_a_document_is_invited(pets: Path) -> None:
 LONG = "a-folder-of-a-name-that-is-long-enough/and-another-one-below-it/with-a-file"
 
 
-def test_a_narrow_terminal_cuts_long_names_in_the_middle_and_folds_none(pets: Path) -> None:
+def test_narrow_terminal_shortens_long_names_in_the_middle(pets: Path) -> None:
     names = [f"{LONG}/{number}" for number in range(3)]
     corpus(pets, dict.fromkeys(names, "a cat purrs"))
     _, screen = on_terminal("classify", *names, env={"COLUMNS": "60", "NO_COLOR": "1"})
@@ -110,7 +110,7 @@ def test_a_narrow_terminal_cuts_long_names_in_the_middle_and_folds_none(pets: Pa
         assert all(name in plain for name in names)
 
 
-def test_of_many_classes_evaluate_shows_the_worst_first_and_all_if_asked(pets: Path) -> None:
+def test_evaluate_shows_the_worst_classes_first_and_all_on_request(pets: Path) -> None:
     rows = [
         f"class-{number:02}\tword{min(9, number)} again\n" for number in range(14) for _ in range(3)
     ]

@@ -22,7 +22,7 @@ def said(*arguments: str | Path, stdin: bytes = b"") -> list[dict[str, Any]]:
     return succeed("tokens", *arguments, "--output", "jsonl", stdin=stdin).records
 
 
-def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:
+def test_tokens_lists_each_word_with_its_position_and_fate(pets: Path) -> None:
     corpus(pets, {"doc.txt": TEXT})
     model = TextClassifier.load("nbtext.joblib")
     (cat,) = model.fitted.statistics.vocabulary.find(["cat"])
@@ -49,7 +49,7 @@ def test_each_word_with_its_place_and_what_became_of_it(pets: Path) -> None:
     assert [token["term_id"] for token in tokens if token["dropped"]] == [None] * 8
 
 
-def test_ngrams_and_character_ngrams_stand_with_the_word_that_begins_them(pets: Path) -> None:
+def test_ngrams_are_listed_with_their_first_word(pets: Path) -> None:
     succeed("train pets --ngrams 3 --char-ngrams 3 -m more")
     tokens = said("-", "-m", "more", stdin=b"the cat purrs on ice")
     cat = next(token for token in tokens if token["word"] == "cat")
@@ -84,7 +84,7 @@ def test_ngrams_and_character_ngrams_stand_with_the_word_that_begins_them(pets: 
     ]
 
 
-def test_terms_that_training_left_out(pets: Path) -> None:
+def test_unselected_terms_are_marked_as_dropped(pets: Path) -> None:
     succeed("train pets --top 2 -m few")
     dropped = Counter(token["dropped"] for token in said("pets/cats/1", "pets/dogs/1", "-m", "few"))
     assert dropped["not-selected"] >= 1
@@ -92,7 +92,7 @@ def test_terms_that_training_left_out(pets: Path) -> None:
     assert sum(count for why, count in dropped.items() if why is None) >= 1
 
 
-def test_without_a_model(tmp_path: Path) -> None:
+def test_tokens_works_without_a_model(tmp_path: Path) -> None:
     analysis = (
         "--no-model",
         "--language",
@@ -119,7 +119,7 @@ def test_without_a_model(tmp_path: Path) -> None:
     assert [of["term"] for of in tokens[0]["char_ngrams"]] == ["die*", "*die"]
 
 
-def test_documents_are_read_as_the_training_documents_were(pets: Path) -> None:
+def test_documents_are_read_like_the_training_documents(pets: Path) -> None:
     write("t.csv", "label,body\na,one dog\nb,two cats\n")
     succeed("train t.csv --label-column label --text-column body -m t")
     assert [(token["id"], token["form"]) for token in said("t.csv", "-m", "t")] == [
@@ -128,7 +128,7 @@ def test_documents_are_read_as_the_training_documents_were(pets: Path) -> None:
     assert said("-", "-m", "t", "--format", "lines", stdin=b"x\ny z\n")[1]["id"] == "-:2"
 
 
-def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
+def test_attribute_values_and_counted_features_are_listed(tmp_path: Path) -> None:
     write("t.csv", "label,text,city,age\na,the dog,Rome,3\nb,cats,Oslo,4\n")
     columns = (
         "--label-column",
@@ -158,7 +158,7 @@ def test_values_beside_the_text_and_counted_features(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_long_text_comes_in_order_and_whole(pets: Path) -> None:
+def test_long_text_is_listed_completely_and_in_order(pets: Path) -> None:
     words = [f"word{number % 700}" for number in range(20_000)]
     write("long.txt", " ".join(words))
     rows = succeed("tokens long.txt").rows
@@ -167,7 +167,7 @@ def test_a_long_text_comes_in_order_and_whole(pets: Path) -> None:
     assert "counts: 0 of 20,000; 20,000 not-in-model" in table
 
 
-def test_a_table_on_a_terminal_and_lines_in_a_pipe(pets: Path) -> None:
+def test_output_is_a_table_on_a_terminal_and_tsv_in_a_pipe(pets: Path) -> None:
     write("a\x1b[31m.txt", "cats \u202ebark")
     status, screen = on_terminal("tokens", "a\x1b[31m.txt")
     assert status == 0

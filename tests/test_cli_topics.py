@@ -14,7 +14,7 @@ from tests.process import REPOSITORY, fail, succeed
 from tests.test_cli_help import helps
 
 
-def test_without_a_topic_they_are_listed() -> None:
+def test_help_without_a_topic_lists_the_topics() -> None:
     text = succeed("help").text
     for topic in TOPICS:
         assert f"nbtext help {topic} " in text
@@ -22,7 +22,7 @@ def test_without_a_topic_they_are_listed() -> None:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_each_topic_has_its_text(topic: str) -> None:
+def test_each_topic_prints_its_text(topic: str) -> None:
     text = succeed("help", topic).text
     written = (REPOSITORY / "nbtext/cli/topics" / f"{topic}.txt").read_text(encoding="utf-8")
     assert text == written or (topic in ("config", "settings") and text.startswith(written))
@@ -30,30 +30,30 @@ def test_each_topic_has_its_text(topic: str) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_each_text_is_a_topic() -> None:
+def test_each_topic_file_is_listed() -> None:
     assert {f"{topic}.txt" for topic in TOPICS} == {
         entry.name for entry in (files("nbtext.cli") / "topics").iterdir()
     }
 
 
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
-def test_help_of_a_command_is_its_help(command: str) -> None:
+def test_help_of_a_command_equals_its_help_option(command: str) -> None:
     for width in (60, 100, 200):
         assert helps(width)[f"help {command}"] == helps(width)[f"{command} --help"]
 
 
-def test_unknown_topics_are_told_in_one_line() -> None:
+def test_unknown_topics_are_refused_in_one_line() -> None:
     line = fail(2, "help luck")
     assert "there is no topic or command 'luck'" in line
     assert "formats" in line
 
 
-def test_the_formats_are_all_there() -> None:
+def test_help_formats_lists_every_format() -> None:
     text = succeed("help formats").text
     assert re.findall(r"^    (\w+) ", text.split("\n\n")[1], re.MULTILINE) == list(FORMATS)
 
 
-def test_the_exit_statuses_are_those_of_the_guide() -> None:
+def test_exit_statuses_match_the_guide() -> None:
     page = (REPOSITORY / "docs/command-line.md").read_text(encoding="utf-8")
     shown = {
         row.split("|")[1].strip()

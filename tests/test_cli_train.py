@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> None:
+def test_train_is_silent_and_verbose_describes_the_model(pets: Path) -> None:
     assert succeed("train pets -m m").out == b""
     verbose = nbtext("train pets -m m -v")
     assert (verbose.status, verbose.out) == (0, b"")
@@ -52,7 +52,7 @@ def test_training_is_silent_and_says_with_verbose_what_was_made(pets: Path) -> N
     ],
     ids=str,
 )
-def test_another_name_of_a_value_makes_the_same_model(
+def test_synonymous_option_values_give_the_same_model(
     other: dict[str, str], same: dict[str, str], pets: Path
 ) -> None:
     for name, options in {"other": other, "same": same}.items():
@@ -65,7 +65,7 @@ def test_another_name_of_a_value_makes_the_same_model(
     assert content("by-file") == content("same")
 
 
-def test_the_model_is_where_it_was_asked_for(pets: Path) -> None:
+def test_model_is_written_to_the_requested_path(pets: Path) -> None:
     (pets / "nbtext.joblib").unlink()
     succeed("train pets")
     succeed("train pets", env={"NBTEXT_MODEL": "by-environment"})
@@ -74,7 +74,7 @@ def test_the_model_is_where_it_was_asked_for(pets: Path) -> None:
     assert names(pets) == ["by-environment", "by-option", "nbtext.joblib", "pets"]
 
 
-def test_same_corpus_same_bytes(tmp_path: Path, service_desk_model: Path) -> None:
+def test_same_corpus_gives_the_same_bytes(tmp_path: Path, service_desk_model: Path) -> None:
     files = [path for path in (SERVICE_DESK / "train").rglob("*.txt") if path.is_file()]
     random.Random(1).shuffle(files)
     for path in files:
@@ -108,7 +108,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
             assert b"word" in succeed("select-features --by", by, "--output", output).out
 
 
-def test_documents_without_terms(tmp_path: Path) -> None:
+def test_documents_without_terms_are_trained_on(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "", "c/b/1": "? !", "c/b/2": ""})
     done = nbtext("train c")
     assert (done.status, done.notes) == (
@@ -123,7 +123,7 @@ def test_documents_without_terms(tmp_path: Path) -> None:
     succeed("evaluate -q c")
 
 
-def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(tmp_path: Path) -> None:
+def test_unreadable_documents_are_named_and_the_others_used(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -148,7 +148,7 @@ def test_documents_that_cannot_be_read_are_named_and_the_rest_is_learnt(tmp_path
     assert inspected(tmp_path)["documents"] == 2
 
 
-def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
+def test_notices_are_printed_with_verbose(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": b"caf\xe9", "c/b/1": "z w", "c/README": "r", "c/empty/.keep": ""})
     done = nbtext("train c -v")
     assert done.notes[:3] == [
@@ -159,7 +159,7 @@ def test_what_is_noticed_is_said_when_asked(tmp_path: Path) -> None:
     assert nbtext("train c").notes == done.notes[:1]
 
 
-def test_documents_with_bytes_that_do_not_fit_their_charset_are_counted(tmp_path: Path) -> None:
+def test_documents_with_invalid_bytes_for_their_charset_are_counted(tmp_path: Path) -> None:
     part = b"Content-Type: text/plain; charset=gb2312\n\nword "
     corpus(
         tmp_path,
@@ -179,7 +179,7 @@ def test_documents_with_bytes_that_do_not_fit_their_charset_are_counted(tmp_path
     assert "all valid in their encoding" not in checked
 
 
-def test_how_documents_were_read_is_remembered_and_can_be_overridden(tmp_path: Path) -> None:
+def test_reading_settings_are_stored_and_can_be_overridden(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -201,7 +201,7 @@ def test_how_documents_were_read_is_remembered_and_can_be_overridden(tmp_path: P
     assert remembered.items() <= inspected(tmp_path)["reading"].items()
 
 
-def test_a_table_on_standard_input(tmp_path: Path) -> None:
+def test_table_on_standard_input_is_read(tmp_path: Path) -> None:
     succeed("train - --format tsv", stdin=b"x\tred apple\ny\tgreen pear\n")
     assert succeed("classify - --format lines", stdin=b"apple\npear\n").text.count("\n") == 2
 
@@ -224,20 +224,20 @@ WRONG = {
     [p for p in (*READING, *TRAINING) if p.metavar],
     ids=lambda parameter: parameter.name,
 )
-def test_wrong_values_are_refused_with_the_name_of_the_option(pets: Path, parameter: Any) -> None:
+def test_invalid_values_are_refused_with_the_name_of_the_option(pets: Path, parameter: Any) -> None:
     for value in WRONG[parameter.name]:
         line = fail(2, "train pets", f"{parameter.option}={value}")
         assert parameter.display_name in line or parameter.name == "stop_words"
 
 
-def test_a_model_in_the_corpus_folder_beside_the_classes_is_fine(tmp_path: Path) -> None:
+def test_model_file_next_to_the_class_folders_is_ignored(tmp_path: Path) -> None:
     corpus(tmp_path, PETS)
     for _ in range(2):
         succeed("train .")
     assert inspected(tmp_path)["documents"] == 4
 
 
-def test_class_names_of_any_kind(tmp_path: Path) -> None:
+def test_class_names_may_contain_any_characters(tmp_path: Path) -> None:
     names = ["=cmd()", "new\nline", "tab\there", "\x1b[31m", " ", "a..", "語", "<script>"]
     corpus(tmp_path, {f"c/{name}/1": f"word{number}" for number, name in enumerate(names)})
     (tmp_path / os.fsdecode(b"c/caf\xe9")).mkdir()

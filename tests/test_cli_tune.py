@@ -45,7 +45,7 @@ def settings_of(said: dict[str, Any]) -> list[dict[str, str]]:
     return [trial["setting"] for trial in said["settings"]]
 
 
-def test_the_default_and_every_combination_is_tried_and_the_best_comes_first(
+def test_tune_tries_the_default_and_all_combinations_and_lists_the_best_first(
     tmp_path: Path,
 ) -> None:
     tries = ("--try", "smoothing=0.01,1,1", "--try", "ngrams=1,2", "--folds", "4")
@@ -75,7 +75,7 @@ def test_the_default_and_every_combination_is_tried_and_the_best_comes_first(
     assert "No setting is significantly better than the default; the default is kept." in lines
 
 
-def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(
+def test_metrics_match_cross_validate_and_the_model_matches_train(
     tmp_path: Path,
 ) -> None:
     said = tuned(
@@ -117,7 +117,7 @@ def test_the_figures_are_those_of_cross_validate_and_the_model_that_of_train(
         ["--top=50", "--by=chi2"],
     ],
 )
-def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
+def test_tune_with_a_single_setting_equals_train(tmp_path: Path, arguments: list[str]) -> None:
     succeed("train", DESK, *arguments, "-m", "trained")
     assert (
         len(
@@ -130,7 +130,7 @@ def test_one_setting_is_train(tmp_path: Path, arguments: list[str]) -> None:
     assert content("tuned") == content("trained")
 
 
-def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
+def test_tune_uses_reading_options_and_class_priors(tmp_path: Path) -> None:
     table = "topic;body\n" + "".join(
         f"{'xy'[n % 2]};{'red' if n % 2 else 'green'} apple number{n}\n" for n in range(12)
     )
@@ -160,7 +160,7 @@ def test_a_corpus_that_is_read_in_another_way(tmp_path: Path) -> None:
     assert content("tuned") == content("trained")
 
 
-def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:
+def test_incompatible_settings_are_skipped_with_a_warning(pets: Path) -> None:
     done = nbtext("tune pets --folds 2 --try min-df=1,9 --try classifier=multinomial,nothing")
     assert done.status == 2  # a wrong value is no combination
     done = nbtext(
@@ -172,7 +172,7 @@ def test_what_cannot_be_is_left_out_with_a_warning(pets: Path) -> None:
     ]
 
 
-def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) -> None:
+def test_tune_without_try_tries_a_list_of_good_settings(tmp_path: Path) -> None:
     said = tuned(tmp_path, "--within", "none", "--updatable", "--folds", "3")
     assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 8)
     assert (said["chosen"]["documents"], said["chosen"]["folds"], said["chosen"]["p_value"]) == (
@@ -194,7 +194,7 @@ def test_settings_known_to_be_good_are_tried_without_naming_any(tmp_path: Path) 
     assert content("nbtext.joblib") == best
 
 
-def test_without_a_clock_the_search_gives_the_same_bytes_again(tmp_path: Path) -> None:
+def test_tune_without_a_time_limit_is_reproducible(tmp_path: Path) -> None:
     commands = [
         ("tune", DESK, "--within", "none", "--updatable", "--folds", "2", "-m", "m", *jobs)
         for jobs in ((), (), ("--jobs", "2"))
@@ -204,7 +204,7 @@ def test_without_a_clock_the_search_gives_the_same_bytes_again(tmp_path: Path) -
     assert len([line for line in found[0][0].splitlines() if line.startswith("nbtext train ")]) == 1
 
 
-def test_at_80_columns_a_setting_is_one_line(tmp_path: Path) -> None:
+def test_setting_is_one_line_at_80_columns(tmp_path: Path) -> None:
     shown = at_terminal(
         "tune", str(DESK), "--within", "none", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}
     ).err.decode()
@@ -217,7 +217,7 @@ def test_at_80_columns_a_setting_is_one_line(tmp_path: Path) -> None:
     assert shown.count("nbtext train ") == 1
 
 
-def test_another_setting_is_kept_only_if_it_is_significantly_better(tmp_path: Path) -> None:
+def test_setting_is_chosen_only_if_significantly_better(tmp_path: Path) -> None:
     write(
         "t.tsv",
         "".join(
@@ -253,7 +253,7 @@ def test_another_setting_is_kept_only_if_it_is_significantly_better(tmp_path: Pa
     )
 
 
-def test_every_form_says_of_how_many_documents_and_folds_the_figures_are(tmp_path: Path) -> None:
+def test_every_format_contains_the_numbers_of_documents_and_folds(tmp_path: Path) -> None:
     write(
         "t.tsv",
         "".join(
@@ -278,13 +278,13 @@ def test_every_form_says_of_how_many_documents_and_folds_the_figures_are(tmp_pat
     ]
 
 
-def test_without_a_limit_settings_are_tried_for_a_minute_at_most(pets: Path) -> None:
+def test_default_time_limit_is_a_minute(pets: Path) -> None:
     said = in_json("tune pets --updatable")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
 
 
-def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Path) -> None:
+def test_long_time_limit_tries_all_settings_and_a_short_one_the_first(pets: Path) -> None:
     said = in_json("tune pets --within 1h --updatable")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
@@ -297,13 +297,13 @@ def test_within_a_long_time_all_are_tried_and_within_no_time_the_first(pets: Pat
 
 
 @pytest.mark.parametrize("goal", ["macro-f1", "log-loss"])
-def test_the_best_is_best_in_what_is_wanted(tmp_path: Path, goal: str) -> None:
+def test_for_selects_the_metric_to_optimise(tmp_path: Path, goal: str) -> None:
     said = tuned(tmp_path, "--for", goal, "--try", "smoothing=0.01,1,100", "--folds", "3")
     values = [trial[goal.replace("-", "_")] for trial in said["settings"]]
     assert values == sorted(values, reverse=goal == "macro-f1")
 
 
-def test_one_class_and_one_document(tmp_path: Path) -> None:
+def test_one_class_works_and_one_document_is_refused(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {"one.tsv": "a\tred apple\na\tgreen pear\na\tblue sky\n", "single.tsv": "a\tred apple\n"},
@@ -337,7 +337,7 @@ def many_settings(pets: Path) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("form", ["json", "table"])
-def test_ctrl_c_prints_what_was_tried_and_writes_no_model(
+def test_ctrl_c_prints_the_results_so_far_and_writes_no_model(
     many_settings: tuple[str, ...], jobs: str, form: str
 ) -> None:
     old = content("nbtext.joblib")
@@ -367,7 +367,7 @@ def test_ctrl_c_prints_what_was_tried_and_writes_no_model(
         assert done.text.endswith("nbtext train large.tsv --model nbtext.joblib\n")
 
 
-def test_an_interrupt_before_anything_was_tried_prints_nothing(pets: Path) -> None:
+def test_interrupt_before_any_result_prints_nothing(pets: Path) -> None:
     command = [sys.executable, "-m", "nbtext", "tune", "-", "--format", "tsv"]
     with start(command, env=HOUSE, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
@@ -381,7 +381,7 @@ def test_an_interrupt_before_anything_was_tried_prints_nothing(pets: Path) -> No
         assert child.stdout.read() == b""
 
 
-def test_the_end_of_the_search_from_outside_leaves_the_old_model(
+def test_terminated_search_leaves_the_old_model(
     many_settings: tuple[str, ...],
 ) -> None:
     old = content("nbtext.joblib")
@@ -408,7 +408,7 @@ def test_small_classes_are_warned_of_once(pets: Path) -> None:
     )
 
 
-def test_a_pipe_is_read_once_for_all_settings(pets: Path) -> None:
+def test_pipe_is_read_once_for_all_settings(pets: Path) -> None:
     table = b"x\tred apple\ny\tgreen pear\nx\tred plum\ny\tgreen grass\n"
     (pets / "table.tsv").write_bytes(table)
     options = ("--format", "tsv", "--folds", "2", "--try", "ngrams=1,2", "-o", "csv", "-m", "m")

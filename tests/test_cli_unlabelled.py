@@ -30,7 +30,7 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_training_with_a_pool_says_what_came_from_where(desk: Path) -> None:
+def test_train_with_unlabelled_documents_reports_their_contribution(desk: Path) -> None:
     succeed("train few -m alone")
     succeed("train few --unlabelled pool")
     succeed("train few --unlabelled pool --jobs 2 -m jobs")
@@ -48,7 +48,7 @@ def test_training_with_a_pool_says_what_came_from_where(desk: Path) -> None:
     assert "100% of its counts from unlabelled documents" in notes
 
 
-def test_a_file_of_the_pool_has_a_document_in_each_line(desk: Path) -> None:
+def test_unlabelled_file_has_a_document_per_line(desk: Path) -> None:
     texts = [" ".join(file.read_text().split()) for file in sorted((desk / "pool").iterdir())]
     corpus(
         desk,
@@ -64,7 +64,7 @@ def test_a_file_of_the_pool_has_a_document_in_each_line(desk: Path) -> None:
     assert content("each.model") == content("nbtext.joblib")
 
 
-def test_the_part_of_unlabelled_documents_goes_and_comes_back(desk: Path) -> None:
+def test_unlabelled_documents_can_be_removed_and_added_again(desk: Path) -> None:
     pool = ("--unlabelled", "pool")
     succeed("train few", *pool)
     first = content("nbtext.joblib")
@@ -75,7 +75,7 @@ def test_the_part_of_unlabelled_documents_goes_and_comes_back(desk: Path) -> Non
     assert content("nbtext.joblib") == first
 
 
-def test_a_pool_that_does_not_help_leaves_the_model_of_labelled_documents(tmp_path: Path) -> None:
+def test_unhelpful_unlabelled_documents_leave_the_model_unchanged(tmp_path: Path) -> None:
     """Its documents have the words of both classes."""
     draw, words = (
         np.random.default_rng(3),
@@ -113,14 +113,14 @@ def test_a_pool_that_does_not_help_leaves_the_model_of_labelled_documents(tmp_pa
     assert content("nbtext.joblib") == content("alone")
 
 
-def test_wrong_usage(desk: Path) -> None:
+def test_invalid_unlabelled_options_are_refused(desk: Path) -> None:
     succeed("train few")
     (desk / "empty").mkdir()
     assert "no documents" in fail(2, "train few --unlabelled empty")
     assert "cannot read" in fail(4, "train --seeds nowhere --unlabelled pool")
 
 
-def test_a_model_of_seed_words_says_what_it_is(desk: Path) -> None:
+def test_model_of_seed_words_describes_itself(desk: Path) -> None:
     corpus(
         desk,
         {
@@ -155,7 +155,7 @@ def seeded(desk: Path) -> Path:
     )
 
 
-def test_a_seed_word_that_no_document_holds_speaks_for_its_class(seeded: Path) -> None:
+def test_seed_word_without_documents_counts_for_its_class(seeded: Path) -> None:
     for more in ((), ("--weighting", "log"), ("--min-df", "3"), ("--unlabelled", "pool")):
         succeed("train few --seeds seeds", *more)
         found = inspected(seeded)
@@ -170,7 +170,7 @@ def test_a_seed_word_that_no_document_holds_speaks_for_its_class(seeded: Path) -
     assert b"marmot 10 in parks-and-trees" in nbtext("inspect", env={"COLUMNS": "300"}).out
 
 
-def test_seed_words_are_no_documents_and_no_occurrences_of_the_term(seeded: Path) -> None:
+def test_seed_words_change_no_document_or_term_counts(seeded: Path) -> None:
     details = []
     for more in ((), ("--seeds", "seeds")):
         succeed("train few", *more, "--smoothing", "1")
@@ -183,7 +183,7 @@ def test_seed_words_are_no_documents_and_no_occurrences_of_the_term(seeded: Path
     assert with_seeds["taxes-and-fees"]["probability"] > alone["taxes-and-fees"]["probability"]
 
 
-def test_a_model_with_seed_words_changes_as_one_that_is_trained_again(seeded: Path) -> None:
+def test_update_with_seed_words_equals_training_again(seeded: Path) -> None:
     seeds = ("--seeds", "seeds")
     for name, corpora in (
         ("few.model", ("few",)),
@@ -210,5 +210,7 @@ def test_a_model_with_seed_words_changes_as_one_that_is_trained_again(seeded: Pa
         ("", "CORPUS"),
     ],
 )
-def test_where_there_is_no_prior_for_seed_words(options: str, said: str, seeded: Path) -> None:
+def test_seed_words_without_a_class_prior_are_refused(
+    options: str, said: str, seeded: Path
+) -> None:
     assert said in fail(2, f"train {options}", "--seeds", "seeds")

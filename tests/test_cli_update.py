@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     "setting", [ADDITIVE[name] for name in ("multinomial", "bigrams", "binary")], ids=str
 )
-def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(
+def test_update_equals_training_and_forget_reverses_it(
     setting: dict[str, Any], tmp_path: Path
 ) -> None:
     given = options(setting)
@@ -32,7 +32,7 @@ def test_updates_make_the_file_that_training_makes_and_forgetting_unmakes_it(
     assert content("daily") == content("some")
 
 
-def test_documents_that_were_learnt_before_are_counted_in_a_notice(tmp_path: Path) -> None:
+def test_already_added_documents_are_counted_in_a_notice(tmp_path: Path) -> None:
     """All of them where the sample is the whole corpus; else those whose hashes it reaches."""
     texts = [f"word{number} and word{number * 7 % 50}" for number in range(60)]
     write_table(tmp_path / "a.tsv", texts)
@@ -59,7 +59,7 @@ def write_table(path: Path, texts: list[str]) -> None:
     path.write_text("".join(f"{'xy'[number % 2]}\t{text}\n" for number, text in enumerate(texts)))
 
 
-def test_documents_are_read_as_those_of_training_but_for_what_options_say(tmp_path: Path) -> None:
+def test_documents_are_read_with_stored_settings_unless_overridden(tmp_path: Path) -> None:
     rows = {
         "a.csv": "topic;body\nx;red apple\n",
         "b.csv": "topic;body\ny;green pear\n",
@@ -76,7 +76,7 @@ def test_documents_are_read_as_those_of_training_but_for_what_options_say(tmp_pa
     assert inspected(tmp_path)["reading"]["delimiter"] == ";"
 
 
-def test_counted_features_and_texts_do_not_meet(tmp_path: Path) -> None:
+def test_counted_features_and_texts_cannot_be_mixed(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "x red:2 blue:1\ny green:1\n", "c/x/1": "red", "c/y/1": "green"})
     succeed("train t.svm -m features")
     succeed("train c -m texts")
@@ -87,7 +87,7 @@ def test_counted_features_and_texts_do_not_meet(tmp_path: Path) -> None:
     succeed("update t.svm -m features")
 
 
-def test_a_given_class_prior_has_to_know_a_new_class(pets_and_more: Path) -> None:
+def test_new_class_must_be_in_a_given_class_prior(pets_and_more: Path) -> None:
     write("prior", "cats\t1\ndogs\t3\n")
     succeed("train pets --class-prior prior")
     before = content("nbtext.joblib")
@@ -100,7 +100,7 @@ def test_a_given_class_prior_has_to_know_a_new_class(pets_and_more: Path) -> Non
     }
 
 
-def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model: Path) -> None:
+def test_single_message_is_added_and_removed(tmp_path: Path, service_desk_model: Path) -> None:
     write("nbtext.joblib", service_desk_model.read_bytes())
     before, letter = content("nbtext.joblib"), b"the goldfish swims in the fountain"
     corpus(
@@ -121,7 +121,7 @@ def test_one_message_is_learnt_and_forgotten(tmp_path: Path, service_desk_model:
     assert "cannot be a label" in fail(2, "update letter.txt --label", "")
 
 
-def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(
+def test_label_option_adds_texts_to_a_model_of_tables_and_skips_unreadable_ones(
     tmp_path: Path,
 ) -> None:
     corpus(
@@ -139,7 +139,7 @@ def test_a_model_of_tables_learns_one_text_and_leaves_out_what_cannot_be_read(
     assert in_json("inspect -m m")["classes"]["a"]["documents"] == 6
 
 
-def test_a_label_that_the_model_does_not_know_is_named(tmp_path: Path) -> None:
+def test_unknown_label_is_refused_unless_new_class_is_set(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {"t.tsv": "a\tant ape\nb\tbee bat\n" * 4, "more.tsv": "c\tcow\n", "letter": "the ape"},
@@ -159,7 +159,7 @@ def test_a_label_that_the_model_does_not_know_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_the_labels_of_one_message(tmp_path: Path) -> None:
+def test_label_option_accepts_label_sets(tmp_path: Path) -> None:
     rows = [
         {"label": labels, "text": text}
         for labels, text in ((["x"], "ant"), (["x", "y"], "ant bee"), ([], "cow"))

@@ -16,7 +16,9 @@ TEST = SERVICE_DESK / "test"
 WANTED = "noise-and-neighbours"
 
 
-def test_without_the_words_the_label_is_predicted(service_desk_model: Path, tmp_path: Path) -> None:
+def test_removing_the_listed_words_predicts_the_label(
+    service_desk_model: Path, tmp_path: Path
+) -> None:
     found = succeed(
         "why-not", WANTED, TEST / "waste-collection", "-m", service_desk_model, "-o", "jsonl"
     ).records
@@ -41,7 +43,7 @@ def test_without_the_words_the_label_is_predicted(service_desk_model: Path, tmp_
     assert [row[1:] for row in answers] == [[WANTED, probability] for probability in probabilities]
 
 
-def test_tsv_has_a_line_for_each_word(service_desk_model: Path) -> None:
+def test_tsv_has_a_line_per_word(service_desk_model: Path) -> None:
     rows = succeed("why-not", WANTED, TEST, "-m", service_desk_model).rows
     assert {len(row) for row in rows} == {7}
     assert {row[6] for row in rows} == {"", "answered-so"}
@@ -50,7 +52,7 @@ def test_tsv_has_a_line_for_each_word(service_desk_model: Path) -> None:
     assert len({row[0] for row in rows}) == 78
 
 
-def test_sentences(pets: Path) -> None:
+def test_table_contains_sentences(pets: Path) -> None:
     corpus(pets, {"letter": "the cat purrs; a dog scratches the sofa", "cat": "cat cat dog"})
     text = succeed("why-not dogs letter cat pets/dogs/1 -o table").text
     assert "remove    these 3 words: cat, sofa, purrs; then 0." in text
@@ -59,7 +61,7 @@ def test_sentences(pets: Path) -> None:
     assert "fewest" not in text
 
 
-def test_words_that_are_not_enough_are_an_answer(pets: Path) -> None:
+def test_insufficient_words_are_reported(pets: Path) -> None:
     corpus(pets, {"prior": "cats\t1\ndogs\t99999\n"})
     succeed("train pets --class-prior prior -m m")
     done = nbtext("why-not cats -m m --text dog -o table")
@@ -78,21 +80,21 @@ def test_words_that_are_not_enough_are_an_answer(pets: Path) -> None:
     assert record["why"] == "not-enough"
 
 
-def test_a_class_of_prior_zero(pets: Path) -> None:
+def test_class_with_prior_zero_has_the_reason_no_prior(pets: Path) -> None:
     corpus(pets, {"prior": "cats\t1\ndogs\t0\n"})
     succeed("train pets --class-prior prior -m m")
     assert succeed("why-not dogs pets/cats/1 -m m").rows[0][3:] == ["", "", "", "no-prior"]
     assert "prior probability is 0" in succeed("why-not dogs pets/cats/1 -m m -o table").text
 
 
-def test_unreadable_documents(pets: Path) -> None:
+def test_unreadable_documents_are_reported(pets: Path) -> None:
     for output in ("table", "tsv", "jsonl"):
         done = nbtext("why-not dogs pets/cats/1 none -o", output)
         assert (done.status, len(done.notes)) == (1, 1)
         assert "none" in done.text
 
 
-def test_the_old_name_prints_what_explain_prints(pets: Path) -> None:
+def test_why_not_command_equals_explain_why_not(pets: Path) -> None:
     for form in ("table", "tsv", "jsonl"):
         old = succeed("why-not dogs pets -o", form)
         assert succeed("explain pets --why-not dogs -o", form).out == old.out

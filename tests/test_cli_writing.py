@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_an_empty_night_changes_nothing(pets_and_more: Path) -> None:
+def test_empty_folder_changes_nothing(pets_and_more: Path) -> None:
     (pets_and_more / "night/cats").mkdir(parents=True)
     before = (pets_and_more / "nbtext.joblib").stat().st_ino
     for command in ("update", "forget"):
@@ -28,7 +28,7 @@ def test_an_empty_night_changes_nothing(pets_and_more: Path) -> None:
     assert (pets_and_more / "nbtext.joblib").stat().st_ino == before
 
 
-def test_what_makes_the_model_less_useful_than_it_was_is_told_once(pets_and_more: Path) -> None:
+def test_warning_about_the_changed_model_is_printed_once(pets_and_more: Path) -> None:
     corpus(pets_and_more, {"c/Cats/1": "another", "d/Cats/1": "and one more"})
     assert "labels that differ only in case" in nbtext("update c").notes[0]
     succeed("update d")
@@ -38,7 +38,7 @@ def test_what_makes_the_model_less_useful_than_it_was_is_told_once(pets_and_more
 @pytest.mark.parametrize(
     "setting", [NOT_ADDITIVE[name] for name in ("logistic", "tf-idf")], ids=str
 )
-def test_models_that_are_not_made_of_counts_alone_offer_training(
+def test_non_additive_models_are_refused_with_a_hint_to_train(
     setting: dict[str, Any], pets_and_more: Path
 ) -> None:
     succeed("train pets more", *options(setting))
@@ -62,7 +62,7 @@ def test_models_that_are_not_made_of_counts_alone_offer_training(
     assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model and {kind}")
 
 
-def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> None:
+def test_other_stemmer_version_is_warned_of_once(pets_and_more: Path) -> None:
     model = TextClassifier.load("nbtext.joblib")
     now = model.fitted.written_by["PyStemmer"]
     model._fitted = replace(
@@ -76,7 +76,7 @@ def test_another_version_of_the_stemmer_is_told_of_once(pets_and_more: Path) -> 
     succeed("forget more")
 
 
-def test_several_processes_count_for_an_update(pets_and_more: Path) -> None:
+def test_update_with_several_processes_gives_the_same_model(pets_and_more: Path) -> None:
     rows = [
         f"{label}\t{words} {number // 2}\n"
         for number in range(60)

@@ -80,9 +80,7 @@ if TYPE_CHECKING:
         ("--log-format", "Option '--log-format' requires an argument; see nbtext --help"),
     ],
 )
-def test_a_mistyped_name_is_told_with_those_that_are_near_and_a_number_with_what_is_wanted(
-    arguments: str, said: str
-) -> None:
+def test_mistyped_names_and_numbers_are_refused_with_suggestions(arguments: str, said: str) -> None:
     assert fail(2, arguments) == f"nbtext: {said}"
 
 
@@ -103,14 +101,14 @@ def test_a_mistyped_name_is_told_with_those_that_are_near_and_a_number_with_what
     ],
     ids=str,
 )
-def test_a_name_that_is_nearly_one_is_asked_about(pets: Path, arguments: str, near: str) -> None:
+def test_misspelt_values_give_a_suggestion(pets: Path, arguments: str, near: str) -> None:
     write("pets.csv", "topic,body\ncats,purr\ndogs,bark\n")
     done = nbtext(arguments)
     assert done.status in {2, 4}
     assert f"did you mean '{near}'" in error_line(done, done.status)
 
 
-def test_short_options_are_read_as_everywhere(pets: Path) -> None:
+def test_short_options_can_be_joined_with_values(pets: Path) -> None:
     for arguments in (
         ["-q", "-mpets.joblib"],
         ["-qm", "pets.joblib"],
@@ -124,7 +122,7 @@ def test_short_options_are_read_as_everywhere(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
-def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> None:
+def test_every_number_option_describes_its_range(command: str) -> None:
     context = click.Context(click.Command("nbtext"))
     found = Commands().get_command(context, command)
     assert found is not None
@@ -139,7 +137,7 @@ def test_every_option_that_takes_a_number_says_what_it_wants(command: str) -> No
                     convert(wrong, parameter, context)
 
 
-def test_ends_of_ranges_are_numbers_that_are_taken(pets: Path) -> None:
+def test_bounds_of_ranges_are_accepted(pets: Path) -> None:
     for value in ("0", "1"):
         succeed("classify pets/cats/1 --min-probability", value, "--jobs", "1")
     succeed("generate --seed 123456789012345678901234567890")
@@ -331,7 +329,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("train pets --numeric age", 2, "--format dir has no columns, such as age"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(
+def test_impossible_requests_are_refused_in_one_line(
     pets: Path, arguments: str, status: int, message: str
 ) -> None:
     corpus(
@@ -356,7 +354,7 @@ def test_what_cannot_be_done_is_told_in_one_line(
 
 
 @pytest.mark.parametrize("option", ["--stop-words", "--class-prior", "--seeds", "--smoothing"])
-def test_a_file_of_an_option_has_a_limit(pets: Path, option: str) -> None:
+def test_option_file_larger_than_the_limit_is_refused(pets: Path, option: str) -> None:
     with (pets / "large").open("wb") as file:
         file.truncate(MAX_OPTION_FILE_BYTES + 1)
     assert "large: is larger than 64 MiB" in fail(4, "train pets", option, "large")
@@ -365,14 +363,14 @@ def test_a_file_of_an_option_has_a_limit(pets: Path, option: str) -> None:
 @pytest.mark.parametrize(
     "pattern", ["(" * 500 + ")" * 500, "(a{4294967295})", "(" * 100_000, "((a)"]
 )
-def test_a_pattern_that_cannot_be_compiled_is_refused(pets: Path, pattern: str) -> None:
+def test_invalid_label_pattern_is_refused(pets: Path, pattern: str) -> None:
     assert fail(2, "train pets --label-pattern", pattern).startswith(
         "nbtext: --label-pattern must be a regular expression with one group"
     )
 
 
 @pytest.mark.cold("the directory in which it starts")
-def test_a_working_directory_that_is_gone(pets: Path) -> None:
+def test_deleted_working_directory_is_reported(pets: Path) -> None:
     del pets
     done = bash("mkdir gone && cd gone && rmdir ../gone && $NBTEXT train corpus -m m")
     assert (done.status, done.notes) == (
@@ -390,7 +388,7 @@ def test_a_working_directory_that_is_gone(pets: Path) -> None:
         "train -m new --unlabelled pets/cats --seeds",
     ],
 )
-def test_a_label_has_no_separator_of_labels(pets: Path, command: str) -> None:
+def test_label_containing_the_separator_is_refused(pets: Path, command: str) -> None:
     """Such a text passes for a set of labels: of U+001Fb U+001Fc for b and c."""
     write("seeds", "\x1fb\x1fc\tpurr\ncats\tcat\n")
     line = fail(4, command, "seeds") if "--seeds" in command else fail(2, command, "\x1fb\x1fc")

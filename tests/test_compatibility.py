@@ -65,7 +65,7 @@ def named_by(row: OptionGroup) -> set[str]:
     return {option.partition(" ")[0] for option in (*row.options, *row.requires_any)}
 
 
-def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> None:
+def test_every_classifier_has_traits_and_every_trait_is_needed_and_lacked() -> None:
     assert set(OFFERED_TRAITS) == set(CLASSIFIERS)
     assert {weighting for kinds in OFFERED_TRAITS.values() for weighting in kinds} == set(
         WEIGHTINGS
@@ -85,7 +85,7 @@ def test_every_classifier_has_a_kind_and_every_trait_is_needed_and_lacked() -> N
 
 
 @EVERY_KIND
-def test_a_kind_takes_weights_if_it_offers_them(
+def test_weights_are_accepted_exactly_by_classifiers_that_offer_them(
     classifier: ClassifierName, weighting: Weighting
 ) -> None:
     model = TextClassifier(classifier=classifier, weighting=weighting)
@@ -99,7 +99,7 @@ def test_a_kind_takes_weights_if_it_offers_them(
             model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
 
 
-def test_a_refusal_names_both_and_says_what_to_do() -> None:
+def test_refusal_names_both_settings_and_a_remedy() -> None:
     for settings, first, second in (
         (
             Settings(classifier="bernoulli", prior_shape="background"),
@@ -156,7 +156,7 @@ SETTINGS_ROWS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", SETTINGS_ROWS)
-def test_a_setting_has_its_row_where_it_is_asked_for(name: str) -> None:
+def test_each_setting_matches_its_row_of_the_table(name: str) -> None:
     found = {row.name for row in _list_settings_requests(Settings(**SETTINGS_ROWS[name]))}
     of_model = {
         each for each in found if each.startswith(("--set members", "--classifier", "--weighting"))
@@ -174,7 +174,7 @@ def test_a_setting_has_its_row_where_it_is_asked_for(name: str) -> None:
         {"class_weight": "balanced"}, {"class_prior": {"a": 1, "b": 2}}, {"estimate": "ml"}, {"smoothing": 0}, {"smoothing": "leave-one-out"}, {"numeric": "size"},
     ],
 )  # fmt: skip
-def test_what_is_for_documents_of_one_label_is_refused_for_several(
+def test_single_label_settings_are_refused_for_multi_label_documents(
     settings: dict[str, Any],
 ) -> None:
     texts = (
@@ -187,7 +187,7 @@ def test_what_is_for_documents_of_one_label_is_refused_for_several(
     assert TextClassifier().fit(["it purrs", "it barks"], [["a"], ["a", "b"]]).classes == ["a", "b"]
 
 
-def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() -> None:
+def test_multi_label_refusals_of_commands_name_an_alternative() -> None:
     for refused in (INFORMATION_CRITERIA, ERROR_LISTING, PRIOR_FROM_DOCUMENTS, LABEL_MERGE):
         with pytest.raises(UsageError) as found:
             require_compatible_settings(Settings(), MULTI_LABEL_DOCUMENTS, refused)
@@ -199,7 +199,7 @@ def test_what_a_command_cannot_do_with_several_labels_says_what_to_do_instead() 
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_an_average_is_refused_by_its_own_name_or_by_that_of_its_members() -> None:
+def test_refusal_names_the_ensemble_or_its_members() -> None:
     write(
         "t.jsonl",
         '{"label": ["a"], "text": "it purrs"}\n{"label": ["a", "b"], "text": "it barks"}\n',
@@ -217,20 +217,20 @@ def test_an_average_is_refused_by_its_own_name_or_by_that_of_its_members() -> No
         require_compatible_settings(Settings(classifier=AVERAGE), EXACT_CHANGE)
 
 
-def test_seeds_are_refused_where_documents_have_several_labels() -> None:
+def test_seeds_are_refused_for_multi_label_documents() -> None:
     seeded = TextClassifier().begin_with([SeedTerm("a", ("purrs",), 1.0)])
     with pytest.raises(UsageError, match="exclude each other"):
         seeded.fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
 
 
 @pytest.mark.parametrize("command", NAMES)
-def test_options_of_the_table_exist(command: str) -> None:
+def test_options_in_the_table_exist_in_their_command(command: str) -> None:
     names = option_names(command)
     for row in COMMAND_OPTION_GROUPS.get(command, ()):
         assert named_by(row) <= names
 
 
-def test_options_of_all_commands_exist_in_one() -> None:
+def test_shared_options_exist_in_some_command() -> None:
     names = set().union(*map(option_names, NAMES))
     for row in SHARED_OPTION_GROUPS:
         assert named_by(row) <= names
@@ -249,7 +249,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_options_that_exclude_each_other_are_refused_by_both_names(line: str) -> None:
+def test_incompatible_options_are_refused_with_both_names(line: str) -> None:
     command, *options = line.split()
     with pytest.raises(UsageError) as refused:
         require_compatible_options(
@@ -262,7 +262,7 @@ def test_options_that_exclude_each_other_are_refused_by_both_names(line: str) ->
     )
 
 
-def test_options_exclude_each_other_in_either_order() -> None:
+def test_options_are_incompatible_in_either_order() -> None:
     for given in ({"--text": "x", "CORPUS": "('a',)"}, {"CORPUS": "('a',)", "--text": "x"}):
         with pytest.raises(UsageError, match="text and CORPUS exclude each other"):
             require_compatible_options("classify", given)
@@ -274,7 +274,7 @@ def test_options_exclude_each_other_in_either_order() -> None:
     ] == ["--jobs"]
 
 
-def test_help_shows_the_table() -> None:
+def test_help_shows_the_compatibility_table() -> None:
     shown = " ".join(succeed("cross-validate --help-all").text.split())
     assert (
         "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is left out alone."
@@ -283,14 +283,14 @@ def test_help_shows_the_table() -> None:
     assert "--null needs --files-from." in shown
 
 
-def test_a_file_of_defaults_gives_way_to_the_command_line(pets: Path) -> None:
+def test_command_line_overrides_an_incompatible_config_file(pets: Path) -> None:
     write("nbtext.toml", "[classify]\ncoverage = 0.5\n")
     assert "exclude each other" in fail(2, "classify pets --coverage 0.5 --min-probability 0.6")
     plain = succeed("classify pets --min-probability 0.6 --no-config")
     assert succeed("classify pets --min-probability 0.6").out == plain.out
 
 
-def test_what_a_row_of_a_command_wants_stands_for_what_is_wanted_everywhere(
+def test_requirement_of_a_command_replaces_the_shared_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Option by option, however they are grouped in rows."""

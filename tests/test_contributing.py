@@ -31,8 +31,8 @@ for words in json.loads(sys.argv[1]):
 from tests import test_classifiers_contract as contract
 variants = [options for options in contract.VARIANTS if options["classifier"] == "nearest-centroid"]
 for options in variants:
-    contract.test_it_learns(options)
-    contract.test_one_class_is_always_the_answer(options)
+    contract.test_classifier_learns_to_separate_classes(options)
+    contract.test_single_class_is_always_predicted(options)
 print(json.dumps([results, variants]))
 """
 """Run commands by the copy of nbtext, then some of the tests that all classifiers have."""
@@ -122,7 +122,7 @@ COMMANDS = {
 
 
 @pytest.mark.cold("imports a copy of the package")
-def test_a_format_a_metric_a_criterion_and_a_classifier(
+def test_documented_additions_work_in_a_copy_of_the_package(
     tmp_path: Path, service_desk_model: Path
 ) -> None:
     shutil.copytree(REPOSITORY / "nbtext", tmp_path / "nbtext")

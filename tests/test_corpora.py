@@ -22,7 +22,7 @@ CORPORA = REPOSITORY / "corpora"
         ("banking77/test.csv.bz2", 3_080, 77),
     ],
 )
-def test_a_corpus_has_the_documents_that_its_page_names(
+def test_corpus_has_the_documented_numbers_of_documents_and_classes(
     path: str, documents: int, classes: int
 ) -> None:
     rows = texts(CORPORA / path)

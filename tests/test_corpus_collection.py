@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_how_many_documents_and_bytes_there_will_be(tmp_path: Path) -> None:
+def test_files_and_bytes_are_counted_before_reading(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
