@@ -54,7 +54,7 @@ TABLE = "topic,text,year,team\na,hello,1999,\nb,bye,2001,east\n"
 
 
 @pytest.mark.parametrize(("name", "comma"), [("t.csv", ","), ("t.tsv", "\t")])
-def test_columns_of_tables_by_name_and_by_number_in_the_order_asked_for(
+def test_columns_are_read_by_name_or_number_in_the_requested_order(
     tmp_path: Path, name: str, comma: str
 ) -> None:
     path = corpus(tmp_path, {name: TABLE.replace(",", comma)}) / name
@@ -69,7 +69,7 @@ def test_columns_of_tables_by_name_and_by_number_in_the_order_asked_for(
     assert values(path) == [(), ()]
 
 
-def test_a_columns_name_implies_a_header_and_changes_nothing_else(tmp_path: Path) -> None:
+def test_column_name_implies_a_header(tmp_path: Path) -> None:
     path = corpus(tmp_path, {"t.csv": TABLE}) / "t.csv"
     for columns in (("team",), ("4",)):
         found = read(path, *columns, header=True, id_column="year")
@@ -92,7 +92,7 @@ def test_a_columns_name_implies_a_header_and_changes_nothing_else(tmp_path: Path
         ("0", {}, UsageError, "there is no column 0; columns are numbered from 1"),
     ],
 )
-def test_columns_that_a_table_has_not(
+def test_missing_columns_are_refused(
     tmp_path: Path, column: str, reading: dict[str, Any], kind: type[Exception], why: str
 ) -> None:
     path = corpus(tmp_path, {"t.csv": TABLE}) / "t.csv"
@@ -100,7 +100,7 @@ def test_columns_that_a_table_has_not(
         read(path, column, **reading)
 
 
-def test_a_table_of_which_no_column_is_read_is_refused(tmp_path: Path) -> None:
+def test_table_without_a_column_to_read_is_refused(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.csv": "a,b\n"})
     with pytest.raises(UsageError, match="no column to read"):
         list(read_corpus(["t.csv"], Reading(text_column="none"), Notices(), labelled=False))
@@ -117,7 +117,7 @@ def test_short_rows_are_problems_with_their_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
-def test_values_are_decoded_as_labels_are(tmp_path: Path, name: str) -> None:
+def test_values_are_decoded_like_labels(tmp_path: Path, name: str) -> None:
     comma = b"," if name == "t.csv" else b"\t"
     path = (
         corpus(
@@ -135,7 +135,7 @@ def test_values_are_decoded_as_labels_are(tmp_path: Path, name: str) -> None:
     assert list(problems(path, "3", encoding="utf-8")) == [f"{path}:1"]
 
 
-def test_keys_of_jsonl(tmp_path: Path) -> None:
+def test_columns_of_jsonl_are_keys(tmp_path: Path) -> None:
     records = [
         {
             "label": "a",
@@ -169,7 +169,7 @@ def test_keys_of_jsonl(tmp_path: Path) -> None:
     assert values(path) == [()] * 4
 
 
-def test_values_survive_another_kind_of_document(tmp_path: Path) -> None:
+def test_columns_are_kept_for_html_documents(tmp_path: Path) -> None:
     path = (
         corpus(tmp_path, {"c.jsonl": '{"label": "a", "text": "<p>x</p>", "by": "é"}\n'}) / "c.jsonl"
     )
@@ -188,7 +188,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("file_format", OTHERS)
-def test_other_formats_have_no_columns(tmp_path: Path, file_format: str) -> None:
+def test_formats_without_columns_refuse_them(tmp_path: Path, file_format: str) -> None:
     path = corpus(tmp_path, {"c/a/1": "hello"}) / OTHERS[file_format]
     with pytest.raises(
         UsageError,
@@ -197,7 +197,7 @@ def test_other_formats_have_no_columns(tmp_path: Path, file_format: str) -> None
         read(path, "team", format=file_format, labelled=False)
 
 
-def test_auto_is_told_apart_first(tmp_path: Path) -> None:
+def test_auto_format_is_resolved_before_columns_are_checked(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "hello", "t.csv": TABLE})
     with pytest.raises(UsageError, match="format dir has no columns"):
         read(tmp_path / "c", "team")
@@ -216,7 +216,7 @@ TEXT = st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t\r
     st.lists(st.lists(st.text(TEXT), min_size=4, max_size=4), min_size=1, max_size=6),
     st.permutations(range(4)),
 )
-def test_what_was_written_comes_back_in_any_order(
+def test_written_tables_are_read_back_in_any_column_order(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], order: list[int]
 ) -> None:
     rows = [[value.replace("\0", "").replace("\r", "\n") for value in row] for row in rows]
@@ -281,7 +281,7 @@ TWELVE = [f"{('cats', 'dogs')[n % 2]}|a longer text, number {n}" for n in range(
         ([f"{n % 5}th|{'' if n % 6 else 'ok'}" for n in range(12)], None, None, None),
     ],
 )  # fmt: skip
-def test_what_first_rows_show(
+def test_columns_are_recognised_from_the_first_rows(
     lines: list[str], label: str | None, text: str | None, header: bool | None
 ) -> None:
     found = recognise_columns(rows(*lines), Reading(format="csv"), labelled=True)
@@ -289,7 +289,7 @@ def test_what_first_rows_show(
     assert recognise_columns(rows(*lines), found, labelled=True) == found
 
 
-def test_without_labels_only_the_text_is_looked_for() -> None:
+def test_without_labels_only_the_text_column_is_recognised() -> None:
     for lines, text in (
         (["id|message", "1|it purrs"], "message"),
         (["it purrs"], "1"),
@@ -312,7 +312,7 @@ def test_without_labels_only_the_text_is_looked_for() -> None:
         ["id|text", *(f"{n}|it purrs" for n in range(9))],
     ],
 )
-def test_in_doubt_nothing_is_guessed(lines: list[str]) -> None:
+def test_ambiguous_columns_are_refused(lines: list[str]) -> None:
     with pytest.raises(
         UsageError,
         match=r"it is not clear which column is the (class|text).*give (--)?(label|text)[-_]column",
@@ -336,12 +336,12 @@ def test_any_rows_are_recognised_or_refused(cells: list[list[str]], labelled: bo
     ],
     ids=range(10),
 )  # fmt: skip
-def test_quoted_cells_in_tsv(lines: bytes, are_quoted: bool) -> None:
+def test_quoted_cells_in_tsv_are_detected(lines: bytes, are_quoted: bool) -> None:
     """The last but one took most of a minute: pairs of quotes were tried in every way."""
     assert has_quoted_cells(lines) == are_quoted
 
 
-def test_each_of_many_columns_is_found_at_once(tmp_path: Path) -> None:
+def test_many_columns_are_found_in_linear_time(tmp_path: Path) -> None:
     """Each column looked for in the whole header took the square of their number: of these, more than a minute."""
     names = tuple(f"c{number}" for number in range(60_000))
     corpus(

@@ -24,7 +24,7 @@ TEXT = "Ärger – “naïve” 語 🙂 a"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_a_byte_order_mark_is_believed(encoding: str) -> None:
+def test_byte_order_mark_sets_the_encoding(encoding: str) -> None:
     assert to_utf8(*detect_encoding(TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
 
 
@@ -32,15 +32,15 @@ def test_a_byte_order_mark_is_believed(encoding: str) -> None:
     ("mark", "encoding"),
     [(b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"), (b"\x00\x00\xfe\xff", "utf-32-be")],
 )
-def test_marks_of_either_order(mark: bytes, encoding: str) -> None:
+def test_byte_order_marks_of_either_byte_order_are_read(mark: bytes, encoding: str) -> None:
     assert to_utf8(*detect_encoding(mark + TEXT.encode(encoding), "auto")) == (TEXT.encode(), False)
 
 
-def test_a_named_encoding_overrides_the_mark() -> None:
+def test_named_encoding_overrides_the_mark() -> None:
     assert detect_encoding(b"\xff\xfea", "latin-1") == (b"\xff\xfea", "latin-1")
 
 
-def test_what_is_not_utf8_is_windows_1252() -> None:
+def test_text_that_is_not_utf8_is_read_as_windows_1252() -> None:
     assert to_utf8(b"caf\xe9 \x80 \x93x\x94", "auto") == ("café € “x”".encode(), True)
     assert to_utf8(b"\xe9\x81", "auto") == ("é\ufffd".encode(), True)
 
@@ -60,11 +60,11 @@ def test_every_document_becomes_utf8_or_is_refused(body: bytes, encoding: str) -
 
 
 @given(st.text())
-def test_utf8_stays_as_it_is(text: str) -> None:
+def test_utf8_is_unchanged(text: str) -> None:
     assert to_utf8(text.encode(), "auto") == (text.encode(), False)
 
 
-def test_a_named_encoding_is_strict() -> None:
+def test_named_encoding_is_strict() -> None:
     assert to_utf8(b"caf\xe9", "latin-1") == ("café".encode(), False)
     with pytest.raises(DocumentError, match=r"not valid utf-8 at byte 3; see encoding"):
         to_utf8(b"caf\xe9", "utf-8")
@@ -85,7 +85,7 @@ GUESSED, REPLACED = DecodingIssues(is_transcoded=True), DecodingIssues(has_repla
         (b"caf\xe9", "iso-2022-cn", "café", GUESSED), (b"a\x00b", "utf-16", "a\ufffd", REPLACED),
     ],
 )  # fmt: skip
-def test_a_declared_charset_wins_and_what_does_not_fit_is_replaced(
+def test_declared_charset_is_used_and_invalid_bytes_are_replaced(
     body: bytes, charset: str | None, text: str, doubts: DecodingIssues
 ) -> None:
     assert decode_with_charset(body, charset, "auto") == (text.encode(), doubts)
@@ -109,7 +109,7 @@ def test_a_declared_charset_wins_and_what_does_not_fit_is_replaced(
         ]
     ),
 )
-def test_no_declared_charset_ever_fails(body: bytes, charset: str) -> None:
+def test_declared_charset_never_raises(body: bytes, charset: str) -> None:
     decode_with_charset(body, charset, "auto")[0].decode()
 
 
@@ -117,7 +117,7 @@ def test_no_declared_charset_ever_fails(body: bytes, charset: str) -> None:
 @pytest.mark.parametrize(
     "text", ["the cat purrs", "Über „Katzen“", "кошка мурлычет", "η γάτα κοιμάται", "1\n2\n3\n4"]
 )
-def test_utf16_is_known_without_a_mark(text: str, encoding: str) -> None:
+def test_utf16_is_detected_without_a_mark(text: str, encoding: str) -> None:
     body = text.encode(encoding)
     assert is_wide_encoding(body)
     assert to_utf8(*detect_encoding(body, "auto")) == (text.encode(), False)
@@ -136,7 +136,7 @@ def test_utf16_is_known_without_a_mark(text: str, encoding: str) -> None:
         b"12345678",
     ],
 )
-def test_zero_bytes_alone_are_no_utf16(body: bytes) -> None:
+def test_zero_bytes_are_not_enough_for_utf16(body: bytes) -> None:
     assert not is_wide_encoding(body)
     assert detect_encoding(body, "auto") == (body, "auto")
 
@@ -168,12 +168,12 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("what", TEXTS)
-def test_texts_with_some_control_bytes_do_not_raise(what: str) -> None:
+def test_texts_with_some_control_bytes_are_accepted(what: str) -> None:
     check_not_binary(TEXTS[what], whole_file=True)
 
 
 @given(st.text(min_size=20), st.lists(st.sampled_from("\0\x1e\x1f\1"), max_size=4), st.randoms())
-def test_a_few_control_bytes_in_a_text_never_raise(
+def test_few_random_control_bytes_in_a_text_are_accepted(
     text: str, control: list[str], chance: random.Random
 ) -> None:
     characters = [*re.sub("[\0-\x1f\x7f]", "", text + "word"), *control]
@@ -181,7 +181,7 @@ def test_a_few_control_bytes_in_a_text_never_raise(
     check_not_binary("".join(characters).encode())
 
 
-def test_names_without_zero_bytes() -> None:
+def test_decode_name_refuses_nul_bytes() -> None:
     assert decode_name(b"caf\xe9") == "café"
     with pytest.raises(DocumentError, match=r"a name with a NUL byte: 'a.x00b'"):
         decode_name(b"a\0b")
@@ -193,7 +193,7 @@ def test_encodings_that_are_not_of_text_are_refused(encoding: str) -> None:
         to_utf8(b"abc", encoding)
 
 
-def test_encodings_in_which_lines_can_be_found() -> None:
+def test_ascii_compatible_encodings_are_recognised() -> None:
     compatible = ("auto", "utf-8", "latin-1", "cp1252", "koi8-r", "euc_jp", "gb18030")
     assert [
         name

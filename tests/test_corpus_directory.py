@@ -16,7 +16,7 @@ from tests.process import corpus, python, run
 from tests.reading import documents, problems, texts
 
 
-def test_a_class_is_a_directory_with_its_documents_at_any_depth(tmp_path: Path) -> None:
+def test_class_folder_contains_documents_at_any_depth(tmp_path: Path) -> None:
     corpus(tmp_path, {"b/2": "four", "a/z/deep/1": "two", "a/b": "one", "b/10": "three"})
     assert texts(tmp_path) == [("a", "one"), ("a", "two"), ("b", "three"), ("b", "four")]
     assert [document.id for document in documents(tmp_path)] == [
@@ -24,12 +24,12 @@ def test_a_class_is_a_directory_with_its_documents_at_any_depth(tmp_path: Path) 
     ]
 
 
-def test_several_directories_are_read_as_one(tmp_path: Path) -> None:
+def test_several_directories_are_read_as_one_corpus(tmp_path: Path) -> None:
     corpus(tmp_path, {"one/a/1": "x", "two/a/1": "y", "two/b/1": "z"})
     assert texts(tmp_path / "two", tmp_path / "one") == [("a", "y"), ("b", "z"), ("a", "x")]
 
 
-def test_hidden_files_and_files_outside_classes_are_passed_over(tmp_path: Path) -> None:
+def test_hidden_files_and_files_outside_classes_are_ignored(tmp_path: Path) -> None:
     notices = Notices()
     corpus(
         tmp_path,
@@ -41,7 +41,7 @@ def test_hidden_files_and_files_outside_classes_are_passed_over(tmp_path: Path) 
     assert notices.unlabelled == [str(tmp_path / "README")]
 
 
-def test_an_empty_class_is_warned_of(tmp_path: Path) -> None:
+def test_empty_class_gives_a_warning(tmp_path: Path) -> None:
     notices = Notices()
     corpus(tmp_path, {"a/1": "x"})
     (tmp_path / "b/deeper").mkdir(parents=True)
@@ -51,7 +51,7 @@ def test_an_empty_class_is_warned_of(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_no_corpus_is_told(tmp_path: Path) -> None:
+def test_invalid_corpora_are_refused(tmp_path: Path) -> None:
     corpus(tmp_path, {"flat/1": "x"})
     for path, kind, why in (
         (tmp_path / "none", PathError, "none: cannot read: no such file or directory"),
@@ -66,7 +66,7 @@ def test_what_is_no_corpus_is_told(tmp_path: Path) -> None:
             documents(path)
 
 
-def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Path) -> None:
+def test_unreadable_entries_are_problems_and_the_others_are_read(tmp_path: Path) -> None:
     corpus(tmp_path, {"a/1": "x", "a/z": "y", "elsewhere/inside": "e"})
     os.mkfifo(tmp_path / "a/fifo")
     (tmp_path / "a/dangling").symlink_to("nowhere")
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_has_a_problem_and_the_others_are_read(tmp_path: Pat
     ] == [b"x", b"e", b"y"]
 
 
-def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> None:
+def test_directories_deeper_than_the_recursion_limit_are_read(tmp_path: Path) -> None:
     code = (
         "import os\n"
         "from nbtext.corpus.directory import walk_files\n"
@@ -110,7 +110,7 @@ def test_directories_nested_more_deeply_than_python_calls(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_what_may_not_be_read_has_a_problem(shared_folder: Path) -> None:
+def test_forbidden_files_and_folders_are_problems(shared_folder: Path) -> None:
     tmp_path = corpus(shared_folder, {"a/1": "x", "a/secret": "s", "a/shut/1": "t", "b/1": "y"})
     (tmp_path / "a/secret").chmod(0)
     (tmp_path / "a/shut").chmod(0)
@@ -127,7 +127,7 @@ def test_what_may_not_be_read_has_a_problem(shared_folder: Path) -> None:
     assert str(as_documents[0].problem) == "cannot read: permission denied"
 
 
-def test_without_labels_files_and_directories_are_taken_as_given(tmp_path: Path) -> None:
+def test_without_labels_files_and_directories_are_read_as_listed(tmp_path: Path) -> None:
     corpus(tmp_path, {"in/b": "1", "in/a/c": "2", "x": "3"})
     paths = [tmp_path / name for name in ("x", "in", "none", "x")]
     found = documents(*paths, labelled=False)
@@ -138,7 +138,7 @@ def test_without_labels_files_and_directories_are_taken_as_given(tmp_path: Path)
     ]
 
 
-def test_links_to_folders_of_classes_are_followed_with_labels_and_without(tmp_path: Path) -> None:
+def test_links_to_class_folders_are_followed_with_and_without_labels(tmp_path: Path) -> None:
     corpus(tmp_path, {"elsewhere/1": "x", "in/b/1": "y"})
     (tmp_path / "in/a").symlink_to("../elsewhere")
     (tmp_path / "in/back").symlink_to(".")
@@ -156,7 +156,7 @@ def test_links_to_folders_of_classes_are_followed_with_labels_and_without(tmp_pa
     assert found[1].label == make_label_set(["b", "back"])
 
 
-def test_a_file_in_several_class_folders_is_one_document_with_their_labels(tmp_path: Path) -> None:
+def test_file_in_several_class_folders_is_one_multi_label_document(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {"c/a/1": "one", "c/a/deep/2": "two", "c/b/3": "three", "c/b/4": "four", "other/5": "five"},
@@ -187,6 +187,6 @@ def test_a_file_in_several_class_folders_is_one_document_with_their_labels(tmp_p
     assert alone.classes == ["a", "b", "d"]
 
 
-def test_files_that_say_they_are_empty_are_read(tmp_path: Path) -> None:
+def test_files_of_reported_size_zero_are_read(tmp_path: Path) -> None:
     assert documents("/proc/self/status", labelled=False)[0].text.startswith(b"Name:\t")
     assert documents("/dev/null", labelled=False)[0].text == b""

@@ -23,7 +23,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("delimiter", [";", "|"])
-def test_the_options_that_it_names_read_the_file(tmp_path: Path, delimiter: str) -> None:
+def test_suggested_options_read_the_file(tmp_path: Path, delimiter: str) -> None:
     rows = (
         f"{text} number {n}{delimiter}{'cats' if 'cat' in text else 'dogs'}\n"
         for n, text in enumerate(TEXTS * 3)
@@ -35,7 +35,7 @@ def test_the_options_that_it_names_read_the_file(tmp_path: Path, delimiter: str)
     assert "cats" in succeed("inspect").text
 
 
-def test_a_first_word_that_comes_again_may_be_the_class(tmp_path: Path) -> None:
+def test_repeated_first_words_suggest_labels(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {"trec.label": "".join(f"DESC:{'ab'[n % 2]} {text}\n" for n, text in enumerate(TEXTS))},
@@ -55,12 +55,12 @@ def test_a_first_word_that_comes_again_may_be_the_class(tmp_path: Path) -> None:
         ('[["a", "b"]]', "make it an array of objects"), ('{"a": {"b": [{"c": 1}]}}', "no value at the key 'label'"), ('{\n"a": {"b": [{"c": 1}]}}', "--set records=KEY with the key of the documents: a.b"),
     ],
 )  # fmt: skip
-def test_json_that_is_no_corpus(tmp_path: Path, content: str, said: str) -> None:
+def test_json_that_is_not_a_corpus_is_refused(tmp_path: Path, content: str, said: str) -> None:
     write("x.json", content)
     assert said in nbtext("train x.json").notes[0]
 
 
-def test_labels_beside_texts_and_tables_in_folders_are_named(tmp_path: Path) -> None:
+def test_label_files_and_tables_in_folders_are_reported(tmp_path: Path) -> None:
     corpus(
         tmp_path, {"d/train_text.txt": "a cat\na dog\nno cat\n", "d/train_labels.txt": "1\n0\n1\n"}
     )

@@ -168,13 +168,13 @@ def counts(paths: list[Path], *more: str) -> Counts:
     return plain(TextClassifier.load(str(model)).fitted.statistics)
 
 
-def test_every_format_is_read_and_written_here() -> None:
+def test_every_format_has_a_writer_and_a_reader() -> None:
     assert {*FORMATS, "json"} == set(WRITERS)
     assert all(callable(load_reader(layout)) for layout in FORMATS.values())
 
 
 @LABELLED
-def test_labels_and_texts_are_those_written(tmp_path: Path, name: str) -> None:
+def test_labels_and_texts_are_read_as_written(tmp_path: Path, name: str) -> None:
     found = texts(*written(name, tmp_path, ROWS), headers="subject")
     assert sorted(
         (label or "", sorted(bag(name, text).items())) for label, text in found
@@ -182,7 +182,7 @@ def test_labels_and_texts_are_those_written(tmp_path: Path, name: str) -> None:
 
 
 @LABELLED
-def test_the_same_documents_give_the_same_statistics(tmp_path: Path, name: str) -> None:
+def test_same_documents_give_the_same_statistics_in_every_format(tmp_path: Path, name: str) -> None:
     (tmp_path / "as").mkdir()
     rows = [
         (label, " ".join(word for word in text.split() if len(word) > 1)) for label, text in ROWS
@@ -196,7 +196,7 @@ def test_the_same_documents_give_the_same_statistics(tmp_path: Path, name: str) 
 
 
 @LABELLED
-def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
+def test_format_is_detected_and_stored_in_the_model(tmp_path: Path, name: str) -> None:
     paths = written(name, tmp_path, ROWS)
     succeed("train", *paths)
     assert TextClassifier.load("nbtext.joblib").reading["format"] == (
@@ -211,7 +211,7 @@ def test_a_format_is_found_and_remembered(tmp_path: Path, name: str) -> None:
 
 @LABELLED
 @pytest.mark.parametrize("suffix", sorted(COMPRESSORS))
-def test_compressed_files_are_read_as_if_they_were_not(
+def test_compressed_files_are_read_like_uncompressed_ones(
     tmp_path: Path, name: str, suffix: str
 ) -> None:
     paths = written(name, tmp_path, ROWS)
@@ -226,7 +226,7 @@ def test_compressed_files_are_read_as_if_they_were_not(
 
 
 @LABELLED
-def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(
+def test_document_above_the_limit_is_a_problem_and_the_others_are_read(
     tmp_path: Path, name: str
 ) -> None:
     rows = [("a", "x1 " * 10), ("a", "word " * 5000), ("a", "y2 y3")]
@@ -244,7 +244,7 @@ def test_a_document_beyond_the_limit_is_a_problem_and_the_others_are_read(
 
 
 @pytest.mark.parametrize("name", sorted({*WRITERS} - {"json", "lines"}))
-def test_a_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
+def test_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
     paths = written(name, tmp_path, [("a", "caf\xe9 one"), ("a", "two three")])
     for path in files_of(paths):
         path.write_bytes(
@@ -269,7 +269,7 @@ def test_a_named_encoding_is_strict(tmp_path: Path, name: str) -> None:
     ("first", "name"),
     [(b'{"a": 1}', "jsonl"), (b"__label__x y", "fasttext"), (b"From a@b Sat", "mbox"), (b"{nothing", "dir"), (b"a,b", "dir"), (b"", "dir"), (b"[1]", "dir"), (b'[ {"a": 1},', "jsonl")],
 )  # fmt: skip
-def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(
+def test_first_line_sets_the_format_only_for_labelled_input(
     tmp_path: Path, first: bytes, name: str
 ) -> None:
     path = tmp_path / "corpus"
@@ -286,7 +286,7 @@ def test_for_training_the_first_line_tells_where_it_is_beyond_doubt(
     ("suffix", "name"),
     [(suffix, name) for name, layout in FORMATS.items() for suffix in layout.suffixes],
 )
-def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> None:
+def test_suffix_sets_the_format_compressed_or_not(suffix: str, name: str) -> None:
     assert [
         resolve_format([f"x{ending}"], "auto")
         for ending in (suffix, suffix.upper(), f"{suffix}.gz", f"{suffix}.XZ")
@@ -307,9 +307,7 @@ def test_suffixes_tell_the_format_compressed_or_not(suffix: str, name: str) -> N
         ([], "text"),
     ],
 )
-def test_what_documents_are_by_the_names_of_their_files(
-    tmp_path: Path, names: list[str], kind: str
-) -> None:
+def test_file_names_set_the_kind_of_documents(tmp_path: Path, names: list[str], kind: str) -> None:
     (tmp_path / "in").mkdir()
     corpus(tmp_path / "in", dict.fromkeys(names, "x"))
     path = "in"
@@ -336,7 +334,7 @@ def test_what_documents_are_by_the_names_of_their_files(
     )
 
 
-def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
+def test_documents_of_several_kinds_are_read_by_name(tmp_path: Path) -> None:
     files = {
         "a/1.eml": "Subject: lunch\n\nat noon",
         "a/2.html": "<p>at <b>one</b><script>no()</script>",
@@ -348,7 +346,7 @@ def test_documents_of_all_kinds_side_by_side(tmp_path: Path) -> None:
     assert [text for _, text in texts(tmp_path, document="text")] == list(files.values())
 
 
-def test_messages_of_apple_mail(tmp_path: Path) -> None:
+def test_emlx_messages_are_read(tmp_path: Path) -> None:
     message = b"Subject: tea\n\nat five\n"
     packed = b"%-10d\n%b<plist/>\n" % (len(message), message)
     corpus(
@@ -389,14 +387,14 @@ def test_messages_of_apple_mail(tmp_path: Path) -> None:
         ("", None),
     ],
 )
-def test_files_of_lines_that_look_like_documents(
+def test_files_of_lines_are_distinguished_from_documents(
     tmp_path: Path, content: str, lines: int | None
 ) -> None:
     write("f", content)
     assert count_document_lines("f") == lines
 
 
-def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
+def test_list_of_documents_is_refused_as_a_list_of_corpora(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "one", "c/b/1": "two", "list": "c/a/1\nc/b/1\n", "corpora": "c\n"})
     line = fail(2, "train --files-from list")
     assert line.startswith(
@@ -405,7 +403,7 @@ def test_a_list_of_documents_is_none_of_corpora(tmp_path: Path) -> None:
     succeed("train --files-from corpora")
 
 
-def test_a_pipe_is_looked_into_and_read_once(tmp_path: Path) -> None:
+def test_pipe_is_inspected_and_read_once(tmp_path: Path) -> None:
     succeeded(
         bash(
             "$NBTEXT train <(printf '__label__a cats\\n__label__b dogs\\n') && $NBTEXT classify --text cats"

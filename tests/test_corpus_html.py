@@ -33,7 +33,7 @@ def text_of_html(markup: str, *, drop_quotes: bool = False) -> str:
         ("open <b", "open"), ("open <!-- x", "open"), ("open</", "open"), ("<a href=x>y</a>z", "yz"), ("", ""), ("\0", "\0"),
     ],
 )  # fmt: skip
-def test_what_a_browser_shows(markup: str, read: str) -> None:
+def test_html_text_is_what_a_browser_shows(markup: str, read: str) -> None:
     assert text_of_html(markup).split() == read.split()
 
 
@@ -48,14 +48,14 @@ def test_what_a_browser_shows(markup: str, read: str) -> None:
         ("9" * 4301, "\ufffd"),
     ],
 )
-def test_a_character_by_its_number_however_long(number: str, read: str, zeros: int) -> None:
+def test_character_references_of_any_length_are_decoded(number: str, read: str, zeros: int) -> None:
     """Python converts 4,300 digits at most; one page with more ended the run."""
     assert text_of_html(
         f"<p title='&#{'0' * zeros}{number};'>a&#{'0' * zeros}{number};b&#{number}"
     ).split() == [f"a{read}b{read}"]
 
 
-def test_quotations_can_be_dropped() -> None:
+def test_quotes_can_be_dropped() -> None:
     assert text_of_html(
         "<p>new<blockquote>old<blockquote>older</blockquote></blockquote>end", drop_quotes=True
     ).split() == ["new", "end"]
@@ -70,11 +70,11 @@ def test_quotations_can_be_dropped() -> None:
         ("<meta charset=klingon>café".encode(), "auto", "café"), ("<meta charset=utf-8>caf\xe9".encode("latin-1"), "auto", "café"),
     ],
 )  # fmt: skip
-def test_encodings(body: bytes, encoding: str, read: str) -> None:
+def test_html_encodings_are_detected(body: bytes, encoding: str, read: str) -> None:
     assert decode_html(*detect_encoding(body, encoding))[0].decode().strip() == read
 
 
-def test_as_a_kind_of_document(tmp_path: Path) -> None:
+def test_html_is_a_kind_of_document_in_any_format(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     write("a/1.html", "<p>see<script>not</script> you")
     write("c.csv", 'a,"<b>s</b>ee you"\n')
@@ -89,7 +89,7 @@ def test_as_a_kind_of_document(tmp_path: Path) -> None:
         st.sampled_from(["word", "<p>", "</p>", "<b>", "</b>", " ", "<br>", "&amp;"]), max_size=30
     )
 )
-def test_against_a_slow_twin(pieces: list[str]) -> None:
+def test_html_text_matches_the_slow_twin(pieces: list[str]) -> None:
     shown = {"word": "word", "<b>": "", "</b>": "", "&amp;": "&"}
     assert (
         text_of_html("".join(pieces)).split()
@@ -97,7 +97,7 @@ def test_against_a_slow_twin(pieces: list[str]) -> None:
     )
 
 
-def test_a_page_of_twice_the_open_elements_takes_twice_the_work() -> None:
+def test_unclosed_elements_take_linear_time() -> None:
     def work(n: int) -> int:
         markup = "<template>" * n + "</b></noscript>" * n
         return steps(lambda: text_of_html(markup))
@@ -106,7 +106,7 @@ def test_a_page_of_twice_the_open_elements_takes_twice_the_work() -> None:
 
 
 @pytest.mark.repeated
-def test_no_input_takes_more_than_linear_time() -> None:
+def test_malformed_html_takes_linear_time() -> None:
     code = (
         "from nbtext.corpus.html import HtmlDocument\n"
         "for piece in '<a ', '<!--', '<script>', '</script ', '<', '</', '<!', '<?', '<![', '&#', '&', '<a b=\"', \"<a b='x>\", '<a =', '< a', '<a/', 'x ', '<a b=c ':\n"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b"\r"]), max_size=30).map(b"".join),
     st.integers(1, 6),
 )
-def test_lines_against_a_slow_twin(content: bytes, limit: int) -> None:
+def test_enumerated_lines_match_the_slow_twin(content: bytes, limit: int) -> None:
     wanted = [line.removesuffix(b"\r") for line in content.split(b"\n")]
     wanted = wanted[:-1] if content.endswith(b"\n") or not content else wanted
     found = enumerate_lines(io.BufferedReader(io.BytesIO(content)), limit)
@@ -43,7 +43,7 @@ def test_lines_against_a_slow_twin(content: bytes, limit: int) -> None:
     st.lists(st.lists(st.text('ab," \n', max_size=30), min_size=2, max_size=2), max_size=6),
     st.integers(20, 60),
 )
-def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit: int) -> None:
+def test_csv_rows_above_the_limit_are_skipped(rows: list[list[str]], limit: int) -> None:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     records = []
@@ -77,7 +77,7 @@ def test_rows_of_csv_beyond_the_limit_are_read_over(rows: list[list[str]], limit
         ("c.svm", b"a x"),
     ],
 )
-def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes) -> None:
+def test_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes) -> None:
     with (pets / name).open("wb") as file:
         file.write(start)
         for _ in range(70):
@@ -96,7 +96,7 @@ def test_a_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes)
     assert result.status == 1
 
 
-def test_a_file_and_standard_input_beyond_the_limit(pets: Path) -> None:
+def test_files_and_standard_input_above_the_limit_are_refused(pets: Path) -> None:
     write("large", b"cat " * 1000)
     for arguments, stdin in ((["large"], b""), (["-"], b"cat " * 1000)):
         result = nbtext("classify", *arguments, "--max-document-size", "3999", stdin=stdin)
@@ -110,7 +110,7 @@ def test_a_file_and_standard_input_beyond_the_limit(pets: Path) -> None:
         )
 
 
-def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> None:
+def test_unclosed_quote_takes_no_memory_and_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.write_bytes(b'a,x\na,"open ' + b"word\n" * 10_000)
     found = documents(path, max_document_size="1K")
@@ -130,14 +130,12 @@ def test_an_unclosed_quote_swallows_no_memory_and_is_told(tmp_path: Path) -> Non
         (1, "1 bytes"),
     ],
 )
-def test_sizes_in_words(size: int, text: str) -> None:
+def test_byte_sizes_are_formatted(size: int, text: str) -> None:
     assert format_byte_size(size) == text
 
 
 @pytest.mark.parametrize("name", ["c.csv.gz", "c.tsv.gz"])
-def test_a_file_that_is_cut_short_is_no_corpus_where_documents_may_be_smaller_than_a_block_of_lines(
-    pets: Path, name: str
-) -> None:
+def test_truncated_gzip_is_refused_even_with_a_small_document_limit(pets: Path, name: str) -> None:
     rows = "".join(
         f"c{n % 2}{',' if 'csv' in name else chr(9)}word{n} some text\n" for n in range(60_000)
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_fasttext_lines(tmp_path: Path) -> None:
+def test_fasttext_lines_are_read(tmp_path: Path) -> None:
     path = write(
         "c.ft", "\ufeff__label__a b c\r\n\n__label__café\t x\n y __label__z\n__label__empty\n"
     )
@@ -48,7 +48,7 @@ def test_fasttext_lines(tmp_path: Path) -> None:
     ]
 
 
-def test_fasttext_lines_with_several_labels(tmp_path: Path) -> None:
+def test_fasttext_lines_with_several_labels_are_read(tmp_path: Path) -> None:
     path = write("c.ft", "__label__b __label__a x\n__label__a\ty __label__a z")
     assert texts(path) == [(make_label_set(["a", "b"]), "x"), (make_label_set(["a"]), "y z")]
 
@@ -66,14 +66,14 @@ def test_fasttext_lines_without_a_label_are_problems(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.sampled_from([b"__label__", b"a", b" ", b"\t", b"word"])).map(b"".join))
-def test_fasttext_against_a_slow_twin(line: bytes) -> None:
+def test_fasttext_lines_match_the_slow_twin(line: bytes) -> None:
     tokens = [token for token in line.split() if token.startswith(b"__label__")]
     labels, rest = _split_fasttext_line(line)
     assert labels == [token.removeprefix(b"__label__") for token in tokens]
     assert rest.split() == [token for token in line.split() if not token.startswith(b"__label__")]
 
 
-def test_svmlight_lines(tmp_path: Path) -> None:
+def test_svmlight_lines_are_read(tmp_path: Path) -> None:
     path = write("c.svm", "+1 3:2 10:1 # 4:4\n# only a comment\n\n-1 a:b:3\r\nx # no terms\n")
     assert texts(path) == [("+1", "3:2 10:1"), ("-1", "a:b:3"), ("x", "")]
     assert texts(path, labelled=False) == [(None, "3:2 10:1"), (None, "a:b:3"), (None, "")]
@@ -83,7 +83,7 @@ def test_svmlight_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "item", ["a:0", "a:-1", "a:1.5", "a:x", "a", ":3", "a:", "a:1000000000", "a:1e3", "a:٣", "a:00"]
 )
-def test_counts_are_whole_and_positive(tmp_path: Path, item: str) -> None:
+def test_svmlight_counts_must_be_positive_integers(tmp_path: Path, item: str) -> None:
     path = write("c.svmlight", f"x a:1\nx b:2 {item}\ny c:007\n")
     assert problems(path) == {
         f"{path}:2": f"{item!r} is not name:count with a whole count from 1 to 999,999,999"
@@ -91,12 +91,12 @@ def test_counts_are_whole_and_positive(tmp_path: Path, item: str) -> None:
     assert len(documents(path)) == 3
 
 
-def test_a_line_of_counts_without_a_label_is_a_problem_for_training(tmp_path: Path) -> None:
+def test_svmlight_line_without_a_label_is_a_problem_in_training(tmp_path: Path) -> None:
     path = write("c.svm", "a:1 b:2\n")
     assert problems(path) == {f"{path}:1": "no label: the line begins with a count"}
 
 
-def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path: Path) -> None:
+def test_svmlight_names_are_terms_and_large_counts_take_no_memory(tmp_path: Path) -> None:
     path = write("c.svm", "x The:999999999 running:3 1:1\ny the:2 runs:1 it's,odd:1\n" * 50)
     succeeded(nbtext("train", path, "-m", "m", limits=MEMORY))
     counts = plain(TextClassifier.load("m").fitted.statistics)
@@ -127,9 +127,7 @@ def test_names_are_terms_as_they_stand_and_large_counts_cost_no_memory(tmp_path:
     ],
     ids=" ".join,
 )
-def test_settings_of_words_are_refused_for_counted_features(
-    options: list[str], tmp_path: Path
-) -> None:
+def test_text_settings_are_refused_for_counted_features(options: list[str], tmp_path: Path) -> None:
     write("c.svm", "x red:2 round:1\ny green:3\n" * 4)
     expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; leave it out"
     commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][
@@ -140,7 +138,7 @@ def test_settings_of_words_are_refused_for_counted_features(
     assert not (tmp_path / "nbtext.joblib").exists()
 
 
-def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_features(
+def test_settings_without_effect_on_counted_features_are_accepted(
     tmp_path: Path,
 ) -> None:
     write("c.svm", "x red:2 round:1\ny green:3\n")
@@ -156,7 +154,7 @@ def test_settings_that_leave_out_and_stem_no_words_do_not_raise_for_counted_feat
         max_size=5,
     )
 )
-def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
+def test_svmlight_counts_match_the_slow_twin(rows: list[list[tuple[str, int]]]) -> None:
     vocabulary = Vocabulary.from_terms(["a", "b:c", "é"])
     lines = [" ".join(f"{name}:{count}" for name, count in row).encode() for row in rows]
     matrix = (
@@ -179,7 +177,7 @@ def test_counting_equals_adding_up(rows: list[list[tuple[str, int]]]) -> None:
         assert matrix.unknown_tokens[number] == wanted["zz"] + wanted["9"]
 
 
-def test_what_scikit_learn_writes_is_read(tmp_path: Path) -> None:
+def test_svmlight_written_by_scikit_learn_is_read(tmp_path: Path) -> None:
     table = np.random.default_rng(3).poisson(0.7, (20, 9))
     out = io.BytesIO()
     dump_svmlight_file(csr_matrix(table), np.arange(20) % 3, out, zero_based=False)
@@ -189,7 +187,7 @@ def test_what_scikit_learn_writes_is_read(tmp_path: Path) -> None:
         assert text.split() == [f"{column}:{count}" for column, count in enumerate(row, 1) if count]
 
 
-def test_a_stream_that_goes_on_is_read_without_copying_its_beginning_again() -> None:
+def test_prepended_bytes_are_read_in_linear_time() -> None:
     """Each read copied what was left of the beginning: a line of 64 MB took most of a minute."""
     size = 1 << 26
     buffer = bytearray(1 << 16)

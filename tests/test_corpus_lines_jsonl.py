@@ -54,7 +54,7 @@ def lines(*content: bytes) -> Path:
 
 
 @pytest.mark.parametrize("line", BAD, ids=range(len(BAD)))
-def test_a_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line: bytes) -> None:
+def test_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line: bytes) -> None:
     path = lines(GOOD, line, GOOD)
     found = problems(path)
     assert list(found) == [f"{path}:2"]
@@ -70,14 +70,14 @@ def test_a_bad_line_is_one_problem_and_the_others_are_read(tmp_path: Path, line:
     ]
 
 
-def test_a_key_repeated_at_the_end_of_many_is_found_at_once(tmp_path: Path) -> None:
+def test_repeated_key_is_found_in_linear_time(tmp_path: Path) -> None:
     """Each key counted in all others took the square of their number: of these, minutes. A long key is cut in the message."""
     keys = [*(b'"k%d":1' % number for number in range(100_000)), b'"%b":1' % (b"k" * 200)]
     found = problems(lines(b"{" + b",".join([*keys, keys[-1]]) + b"}", GOOD))
     assert list(found.values()) == [f"not valid JSON (the key '{'k' * 100}' is repeated)"]
 
 
-def test_bad_lines_in_a_real_process(pets: Path) -> None:
+def test_bad_lines_are_reported_by_the_command(pets: Path) -> None:
     path = lines(GOOD, *BAD, GOOD)
     result = nbtext("classify", path.name, "--format", "jsonl")
     assert result.status == 1
@@ -89,7 +89,7 @@ def test_bad_lines_in_a_real_process(pets: Path) -> None:
     assert 8 <= len(result.notes) <= 11  # of the same problem three have a line
 
 
-def test_keys_of_any_depth(tmp_path: Path) -> None:
+def test_keys_of_any_depth_are_read(tmp_path: Path) -> None:
     record = {
         "a": {"b": {"c": "deep"}, "x.y": "dots"},
         "a.b.d": "flat",
@@ -130,7 +130,7 @@ def test_keys_of_any_depth(tmp_path: Path) -> None:
     assert _get_value({"a": None}, "a") is None
 
 
-def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+def test_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
     text = "x\u2028\x85\x0b\x0c\x1b\u2029y"
     line = json.dumps({"label": "a", "text": text}, ensure_ascii=False).encode()
     path = lines(b"\xef\xbb\xbf" + line + b"\r", b"", b"  ", line)
@@ -144,7 +144,7 @@ def test_lone_surrogates_become_question_marks(tmp_path: Path) -> None:
     assert documents(path, id_column="id")[0].id == "?"
 
 
-def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
+def test_lone_surrogates_in_keys_are_escaped(pets: Path) -> None:
     lines(b'{"\\udfaa": 0}')
     succeed("train pets -m m")
     [[_, label, why]] = nbtext("classify c.jsonl --text-column text -m m").rows
@@ -155,7 +155,7 @@ def test_keys_of_half_a_character_are_shown(pets: Path) -> None:
     assert "the keys are \\udfaa; see --label-column" in nbtext("train c.jsonl").notes[0]
 
 
-def test_zeros_inside_json_text_separate_words(tmp_path: Path) -> None:
+def test_nul_characters_in_json_text_separate_words(tmp_path: Path) -> None:
     assert texts(lines(rb'{"label": "a", "text": "x\u0000y\u001ez"}')) == [("a", "x y z")]
 
 
@@ -185,7 +185,7 @@ scalars = (
     ),
     st.booleans(),
 )
-def test_what_the_json_module_writes_is_read_back(
+def test_records_written_by_the_json_module_are_read_back(
     rows: list[tuple[Any, str, dict[str, Any]]], ascii_only: bool
 ) -> None:
     records = [{**more, "label": label, "text": text} for label, text, more in rows]
@@ -207,7 +207,7 @@ def test_what_the_json_module_writes_is_read_back(
     ]
 
 
-def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
+def test_label_lists_give_label_sets(tmp_path: Path) -> None:
     given = [
         ["wheat", "grain", "wheat"],
         ["corn"],
@@ -230,7 +230,7 @@ def test_a_list_has_several_labels_one_or_none(tmp_path: Path) -> None:
     assert [label for label, _ in texts(path)] == expected
 
 
-def test_lists_of_labels_are_learnt_as_python_learns_them(tmp_path: Path) -> None:
+def test_label_lists_give_the_same_model_as_fit(tmp_path: Path) -> None:
     given = [
         ("corn rose", ["corn", "grain"]),
         ("oil fell", ["crude"]),
@@ -268,12 +268,12 @@ EXPORTS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_what_annotation_tools_write_is_read(tmp_path: Path, name: str) -> None:
+def test_exports_of_annotation_tools_are_read(tmp_path: Path, name: str) -> None:
     write("export.json", json.dumps([EXPORTS[name]] * 3))
     assert texts("export.json") == [(make_label_set(["cats"]), "it purrs")] * 3
 
 
-def test_the_keys_are_those_of_the_record_with_the_most(tmp_path: Path) -> None:
+def test_keys_are_taken_from_the_record_with_most_keys(tmp_path: Path) -> None:
     write(
         "issues.json",
         json.dumps([{"body": "it", "labels": []}, {"body": "purrs", "labels": [{"name": "cats"}]}]),
@@ -281,7 +281,7 @@ def test_the_keys_are_those_of_the_record_with_the_most(tmp_path: Path) -> None:
     assert texts("issues.json") == [(make_label_set([]), "it"), (make_label_set(["cats"]), "purrs")]
 
 
-def test_a_record_with_no_examples_is_reported(tmp_path: Path) -> None:
+def test_record_without_examples_is_reported(tmp_path: Path) -> None:
     write(
         "bot.json",
         json.dumps(

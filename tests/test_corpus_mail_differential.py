@@ -135,7 +135,7 @@ def words(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", some(range(240), 120))
-def test_usual_mail_is_read_as_the_email_package_reads_it(seed: int) -> None:
+def test_usual_mail_matches_the_email_package(seed: int) -> None:
     message, text = made(random.Random(seed))
     assert by_nbtext(message) == by_email(message) == words(text)
 
@@ -215,7 +215,7 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
-def test_where_the_email_package_reads_something_else_there_is_a_reason(name: str) -> None:
+def test_differences_from_the_email_package_have_a_reason(name: str) -> None:
     message, text, reason = DIFFERENCES[name]
     assert by_nbtext(message) == words(text)
     assert reason or by_email(message) == words(

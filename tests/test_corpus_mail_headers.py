@@ -51,7 +51,7 @@ def test_all_headers_are_fields() -> None:
         "Resent-Message-ID", "Article-I.D.", "Thread-Index", "DKIM-Signature", "ARC-Seal", "X-OriginalArrivalTime",
     ],
 )  # fmt: skip
-def test_headers_that_are_never_read(name: str) -> None:
+def test_excluded_headers_are_not_read(name: str) -> None:
     words, items = extract_fields(headers(f"{name}: word ann@example.org\n\n".encode()), "auto")
     assert (words, items) == ([], b"")
 
@@ -72,5 +72,5 @@ def test_chosen_headers_can_be_fields() -> None:
         (b"localhost", b"localhost"),
     ],
 )
-def test_registered_domains(host: bytes, domain: bytes) -> None:
+def test_registered_domains_are_guessed(host: bytes, domain: bytes) -> None:
     assert guess_registered_domain(host) == domain

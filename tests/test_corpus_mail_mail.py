@@ -22,7 +22,7 @@ def words(body: bytes, *headers: str) -> list[str]:
     return text(body, *headers).split()
 
 
-def test_chosen_headers_then_the_body() -> None:
+def test_chosen_headers_come_before_the_body() -> None:
     body = b"From: Ann <ann@example.org>\nsubject: Hello\n there\nReceived: x\nSUBJECT: Again\n\nBody: text\n"
     assert words(body) == ["Hello", "there", "Again", "Body:", "text"]
     assert words(body, "from", "subject") == [
@@ -37,7 +37,7 @@ def test_chosen_headers_then_the_body() -> None:
     assert words(body, "none") == ["Body:", "text"]
 
 
-def test_a_newsgroup_message_as_it_was_sent() -> None:
+def test_newsgroup_message_is_read_as_sent() -> None:
     body = b"Newsgroups: sci.space\nPath: a!b\nSubject: Re: Moon\nLines: 2\n\nIn article <1@x> he says:\n> the moon\nNo \xa3.\n"
     assert words(body, "subject") == [
         "Re:",
@@ -56,7 +56,7 @@ def test_a_newsgroup_message_as_it_was_sent() -> None:
     assert read_mail(body, SUBJECT)[1].is_transcoded
 
 
-def test_a_message_without_headers_or_without_a_body() -> None:
+def test_messages_without_headers_or_body_are_read() -> None:
     assert words(b"just some words\nand more\n") == ["just", "some", "words", "and", "more"]
     assert words(b"Subject: only\nFrom: a\n") == ["only"]
     assert words(b"") == []
@@ -73,13 +73,13 @@ def test_a_message_without_headers_or_without_a_body() -> None:
         (b"caf\xe9", "café"), ("café".encode(), "café"), (b"caf\xe9 =?utf-8?q?=C3=A9?=", "café é"), (b"=?utf-8?x?abc?=", "=?utf-8?x?abc?="),
     ],
 )  # fmt: skip
-def test_encoded_headers(raw: bytes, read: str) -> None:
+def test_encoded_headers_are_decoded(raw: bytes, read: str) -> None:
     assert text(b"Subject: " + raw + b"\n\n").strip() == read
 
 
 @pytest.mark.parametrize("encoding", ["7bit", "8bit", "quoted-printable", "base64"])
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-15", "cp1252"])
-def test_transfer_encodings_and_charsets(encoding: str, charset: str) -> None:
+def test_transfer_encodings_and_charsets_are_decoded(encoding: str, charset: str) -> None:
     message = EmailMessage()
     message["Subject"] = "Größe"
     message.set_content(
@@ -91,7 +91,7 @@ def test_transfer_encodings_and_charsets(encoding: str, charset: str) -> None:
     ]
 
 
-def test_mail_in_utf_16() -> None:
+def test_mail_in_utf_16_is_decoded() -> None:
     body = base64.encodebytes("naïve".encode("utf-16"))
     assert words(
         b"Content-Type: text/plain; charset=utf-16\nContent-Transfer-Encoding: base64\n\n" + body
@@ -121,7 +121,7 @@ def alternatives(*parts: tuple[str, str]) -> bytes:
         "&nbsp;&zwnj;&#847;",
     ],
 )
-def test_an_alternative_without_words_hides_none(blank: str) -> None:
+def test_blank_alternative_does_not_hide_another(blank: str) -> None:
     kind = "text/html" if "&" in blank else "text/plain"
     assert (
         words(alternatives((kind, blank), ("text/html", CASINO)))[-4:]
@@ -143,7 +143,7 @@ def test_an_alternative_without_words_hides_none(blank: str) -> None:
         "image/png",
     ],
 )
-def test_what_is_no_text_for_people_is_not_read_and_hides_nothing(kind: str) -> None:
+def test_non_text_parts_are_ignored_and_hide_nothing(kind: str) -> None:
     assert words(alternatives(("text/html", CASINO), (kind, MEETING))) == CASINO[3:].split()
     assert words(f"Content-Type: {kind}\n\n{MEETING}".encode()) == []
 
@@ -160,7 +160,7 @@ def test_what_is_no_text_for_people_is_not_read_and_hides_nothing(kind: str) -> 
         "text/xml",
     ],
 )
-def test_all_other_text_is_read_without_tags(kind: str) -> None:
+def test_other_text_types_are_read_without_tags(kind: str) -> None:
     text = (
         MEETING
         if kind in ("text/markdown", "text/x-notes", "text/csv")
@@ -177,15 +177,13 @@ def test_all_other_text_is_read_without_tags(kind: str) -> None:
         ("会議の議事録を送ります", "<p>会議の議事\n録を送ります", False), ("会議の議事録を送ります", "<p>賞金を獲得しました今すぐ", True), ("การประชุม", "<p>รางวัลใหญ่", True),
     ],
 )  # fmt: skip
-def test_alternatives_that_say_something_else_are_both_read(
-    plain: str, page: str, both: bool
-) -> None:
+def test_alternatives_with_different_words_are_both_read(plain: str, page: str, both: bool) -> None:
     shown = [*plain.split(), *(page[3:].split() if both else [])]
     assert words(alternatives(("text/plain", plain), ("text/html", page))) == shown
     assert words(alternatives(("text/html", page), ("text/plain", plain))) == shown
 
 
-def test_of_many_alternatives_each_that_adds_something_is_read() -> None:
+def test_alternatives_are_read_if_they_add_words() -> None:
     parts = (
         ("text/plain", MEETING),
         ("text/markdown", f"*{MEETING}*"),
@@ -195,11 +193,11 @@ def test_of_many_alternatives_each_that_adds_something_is_read() -> None:
     assert words(alternatives(*parts)) == [*MEETING.split(), *CASINO[3:].split()]
 
 
-def test_alternatives_of_signs_alone_are_read() -> None:
+def test_alternatives_of_punctuation_are_read() -> None:
     assert words(alternatives(("text/plain", "!"), ("text/html", "<p>?"))) == ["?"]
 
 
-def test_many_alternatives_take_no_square_of_their_number() -> None:
+def test_many_alternatives_take_linear_time() -> None:
     def work(n: int) -> int:
         message = alternatives(*(("text/plain", f"a{number} b{number}") for number in range(n)))
         return steps(lambda: read_mail(message, SUBJECT))
@@ -207,7 +205,7 @@ def test_many_alternatives_take_no_square_of_their_number() -> None:
     assert work(600) < DOUBLE * work(300)
 
 
-def test_a_page_without_a_charset_in_its_headers_declares_it_itself() -> None:
+def test_charset_is_taken_from_the_html_if_the_header_has_none() -> None:
     page = "<meta charset=koi8-r>мир".encode("koi8-r")
     assert words(b"Content-Type: text/html\n\n" + page) == ["мир"]
     assert words(
@@ -216,11 +214,11 @@ def test_a_page_without_a_charset_in_its_headers_declares_it_itself() -> None:
 
 
 @pytest.mark.parametrize("charset", [b"klingon", b"base64", b"us-ascii", b'"', b"utf-8", b"=?x?="])
-def test_a_charset_that_is_unknown_or_wrong_goes_by_the_looks(charset: bytes) -> None:
+def test_unknown_or_wrong_charset_is_replaced_by_detection(charset: bytes) -> None:
     assert words(b"Content-Type: text/plain; charset=" + charset + b"\n\ncaf\xe9") == ["café"]
 
 
-def test_of_alternatives_the_plain_one_counts() -> None:
+def test_plain_alternative_is_preferred() -> None:
     message = EmailMessage()
     message.set_content("plain words")
     message.add_alternative("<p>html words</p>", subtype="html")
@@ -233,7 +231,7 @@ def test_of_alternatives_the_plain_one_counts() -> None:
     assert words(empty.as_bytes()) == ["html", "words"]
 
 
-def test_a_message_inside_a_message_counts() -> None:
+def test_message_inside_a_message_is_read() -> None:
     inner, outer = EmailMessage(), EmailMessage()
     inner["Subject"] = "inner subject"
     inner.set_content("inner words")
@@ -243,7 +241,7 @@ def test_a_message_inside_a_message_counts() -> None:
     assert words(outer.as_bytes()) == ["outer", "see", "below", "inner", "words"]
 
 
-def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
+def test_pathological_mail_takes_linear_time() -> None:
     code = (
         "from nbtext.corpus.mail.mail import MailOptions, read_mail\n"
         "for piece in '<a ', '<!--', '<script>', '</script ', '<', '&#', '<a b=\"', '=?', '=?a?q?', '://', '@', 'a.', 'a@', '--', 'color', ';a=':\n"
@@ -258,9 +256,7 @@ def test_mail_that_takes_long_elsewhere_takes_no_time_here() -> None:
 @pytest.mark.parametrize(
     "begin", [b"Content-Type: text/html", b'Content-Type: multipart/mixed; a="']
 )
-def test_a_header_of_twice_the_parameters_takes_twice_the_work(
-    begin: bytes, parameters: bytes
-) -> None:
+def test_header_parameters_take_linear_time(begin: bytes, parameters: bytes) -> None:
     """The email package takes the square of their number: 2 MB took 21 seconds."""
 
     def work(n: int) -> int:
@@ -273,7 +269,7 @@ def test_a_header_of_twice_the_parameters_takes_twice_the_work(
     assert work(6_000) < DOUBLE * work(3_000)
 
 
-def test_a_header_as_long_as_headers_are_is_read_whole() -> None:
+def test_long_header_is_read_completely() -> None:
     name = "; ".join(f"name*{number}*={'x' * 60}" for number in range(40))
     message = (
         f'Content-Type: text/plain; {name}; charset="koi8-r"\nX-Kind: plain\n\n'.encode()
@@ -282,7 +278,7 @@ def test_a_header_as_long_as_headers_are_is_read_whole() -> None:
     assert words(message) == ["мир"]
 
 
-def test_a_number_in_a_parameter_may_have_any_number_of_digits() -> None:
+def test_parameter_number_may_have_any_number_of_digits() -> None:
     """Of 4,301 digits it was an internal error."""
     assert words(b"Content-Type: multipart/mixed; boundary*" + b"9" * 4301 + b"*=x\n\nhello") in (
         [],
@@ -301,7 +297,7 @@ def test_a_number_in_a_parameter_may_have_any_number_of_digits() -> None:
     ],
     ids=["messages", "multiparts"],
 )
-def test_mail_nested_without_end_is_read_as_text_from_a_depth_on(body: bytes) -> None:
+def test_deeply_nested_mail_is_read_as_text_below_a_depth(body: bytes) -> None:
     assert words(body)[-1] == "word"
 
 
@@ -323,5 +319,5 @@ def test_mail_nested_without_end_is_read_as_text_from_a_depth_on(body: bytes) ->
         (b"Subject: a\0b\n\nwo\0rd", "a\0b wo\0rd"),
     ],
 )  # fmt: skip
-def test_broken_mail_is_read_as_far_as_it_goes(body: bytes, read: str) -> None:
+def test_malformed_mail_is_read_as_far_as_possible(body: bytes, read: str) -> None:
     assert words(body) == read.split()

@@ -46,7 +46,7 @@ def unmarked(message: bytes) -> bytes:
 
 @given(messages)
 @example(b" ")
-def test_the_header_is_put_in_and_no_other_byte_changes(message: bytes) -> None:
+def test_inserting_the_header_changes_no_other_byte(message: bytes) -> None:
     found = Message.from_start(message)
     between = (
         b"\n" if found.content.startswith((b" ", b"\t")) else b""
@@ -59,7 +59,7 @@ def test_the_header_is_put_in_and_no_other_byte_changes(message: bytes) -> None:
     st.lists(st.sampled_from([b"Subject: a\n", FORGED, b"To: b\r\n", b"broken\n"]), max_size=6),
     st.sampled_from([b"", b"\nbody\n", b"\r\n" + FORGED]),
 )
-def test_headers_of_that_name_leave_the_head_with_their_folded_lines_and_stay_in_the_body(
+def test_existing_headers_are_removed_with_folded_lines_but_not_in_the_body(
     head: list[bytes], body: bytes
 ) -> None:
     found = Message.from_start(b"".join(head) + body).with_mark(VALUE)
@@ -68,7 +68,7 @@ def test_headers_of_that_name_leave_the_head_with_their_folded_lines_and_stay_in
 
 @given(messages)
 @example(b"\t")
-def test_marking_again_replaces_the_header(message: bytes) -> None:
+def test_marking_twice_replaces_the_header(message: bytes) -> None:
     once = Message.from_start(message).with_mark(VALUE)
     assert Message.from_start(once).with_mark(VALUE) == once
 
@@ -77,7 +77,7 @@ def test_marking_again_replaces_the_header(message: bytes) -> None:
     st.lists(st.sampled_from([b"Subject: a", b" b", b"To: c"]), min_size=1, max_size=4),
     st.sampled_from([b"\n", b"\r\n"]),
 )
-def test_the_email_package_finds_the_value_unharmed(head: list[bytes], end: bytes) -> None:
+def test_email_package_reads_the_inserted_value(head: list[bytes], end: bytes) -> None:
     message = end.join([b"From ann Sat", *head, b"", b"body", b""])
     found = email.message_from_bytes(Message.from_start(message).with_mark(VALUE))
     assert found[MARK_HEADER] == VALUE
@@ -98,11 +98,11 @@ def test_the_email_package_finds_the_value_unharmed(head: list[bytes], end: byte
         (b"To: c\n\nX-Nbtext: quoted\n", b"X-Nbtext: v\nTo: c\n\nX-Nbtext: quoted\n"),
     ],
 )
-def test_where_the_header_stands(message: bytes, expected: bytes) -> None:
+def test_header_is_inserted_at_the_start(message: bytes, expected: bytes) -> None:
     assert Message.from_start(message).with_mark("v") == expected
 
 
-def test_folded_lines_of_the_value_end_as_the_message_has_it() -> None:
+def test_folded_lines_of_the_value_have_the_line_ends_of_the_message() -> None:
     assert (
         Message.from_start(b"To: c\r\n\r\n").with_mark("a;\n b")
         == b"X-Nbtext: a;\r\n b\r\nTo: c\r\n\r\n"

@@ -16,7 +16,7 @@ def page(markup: str) -> list[str]:
     return items(b"Content-Type: text/html\n\n" + markup.encode())
 
 
-def test_parts_of_a_message() -> None:
+def test_message_parts_become_structure_items() -> None:
     message = EmailMessage()
     message.set_content(
         "see http://ann@www.Shop.example.org:80/x and ftp://10.2.3.4/",
@@ -42,7 +42,7 @@ def test_parts_of_a_message() -> None:
         ("<a href='http://x.example.com/'>click</a>", {"links:1"}),
     ],
 )  # fmt: skip
-def test_looks_of_a_page(markup: str, found: set[str]) -> None:
+def test_html_features_become_structure_items(markup: str, found: set[str]) -> None:
     read = set(page(markup))
     assert found <= read
     assert {item.partition(":")[0] for item in read - found} <= {
@@ -58,7 +58,7 @@ def test_looks_of_a_page(markup: str, found: set[str]) -> None:
     }
 
 
-def test_numbers_are_in_classes() -> None:
+def test_numbers_are_binned_in_powers_of_two() -> None:
     assert [items(b"\n" + b"http://a.example " * number)[-3] for number in (0, 1, 3, 4, 7, 8, 1000)] == [
         "links:0", "links:1", "links:3", "links:4", "links:4", "links:8", "links:512",
     ]  # fmt: skip
@@ -79,13 +79,13 @@ NAME = "é" * 60
         (f"Content-Type: text/x{NAME}", "type:text/x" + "\ufffd" * 31), (f"Content-Type: text/html\n\n<xy{NAME}>", "tag:xy" + NAME[:49]), (f"Content-Type: text/html\n\n<x{NAME}>", "tag:x" + NAME[:49]),
     ],
 )  # fmt: skip
-def test_long_items_are_cut_at_characters(message: str, item: str) -> None:
+def test_long_items_are_truncated_at_characters(message: str, item: str) -> None:
     """A part of a character at the end of an item ended the run."""
     _, _, fields = read_mail(message.encode(), MailOptions(None, structure=True))
     assert item in dict(fields)[b""].decode().split(" ")
 
 
-def test_a_mail_of_twice_the_parts_takes_twice_the_work() -> None:
+def test_many_parts_take_linear_time() -> None:
     def work(n: int) -> int:
         message = (
             b"Content-Type: multipart/mixed; boundary=b\n\n"
@@ -97,11 +97,11 @@ def test_a_mail_of_twice_the_parts_takes_twice_the_work() -> None:
 
 
 @pytest.mark.parametrize("declared", ["base64 (a (b) c)", "(a (b (c)) (d)) base64", "(a)base64"])
-def test_comments_in_comments(declared: str) -> None:
+def test_nested_comments_are_ignored(declared: str) -> None:
     assert "encoding:base64" in items(b"Content-Transfer-Encoding: %b\n\nYQ==" % declared.encode())
 
 
-def test_a_content_header_of_digits_takes_linear_time() -> None:
+def test_content_header_of_digits_takes_linear_time() -> None:
     """500 parts with 4 kB of digits in place of a parameter, each others, would take minutes."""
     parts = b"".join(
         b"--b\nContent-Type: text/plain; %d%b\n\nx\n" % (number, b"1" * 5000)

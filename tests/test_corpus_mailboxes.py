@@ -44,7 +44,7 @@ def box(folder: Path, content: bytes, name: str = "spam.mbox") -> Path:
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_messages_of_an_mbox(tmp_path: Path, end: bytes) -> None:
+def test_mbox_messages_are_read(tmp_path: Path, end: bytes) -> None:
     path = box(tmp_path, BOX.replace(b"\n", end))
     assert [(label, text.split()) for label, text in texts(path, headers="subject")] == [
         ("spam", ["one", "first", "body"]),
@@ -69,7 +69,7 @@ DATE = "Sat Jan  1 00:00:00 2022"
         (f"\nFrom ann@b.example {DATE}\nhttp://a.example:\nTo: x", False),
     ],
 )  # fmt: skip
-def test_where_a_message_of_an_mbox_begins(tmp_path: Path, lines: str, begins: bool) -> None:
+def test_mbox_message_starts_are_recognised(tmp_path: Path, lines: str, begins: bool) -> None:
     path = box(tmp_path, f"From a@b {DATE}\nSubject: one\n\nbody\n{lines}\n\nbody\n".encode())
     assert len(documents(path)) == 1 + begins
 
@@ -85,7 +85,7 @@ def test_where_a_message_of_an_mbox_begins(tmp_path: Path, lines: str, begins: b
         b"From a@b Sat\nsubject:\n",
     ],
 )
-def test_an_mbox_of_twice_the_size_takes_twice_the_time(unit: bytes) -> None:
+def test_mbox_takes_linear_time(unit: bytes) -> None:
     content = unit * (1 << 21 >> len(unit).bit_length())
     small, large = (
         min(repeat(partial(MESSAGE_START.findall, part), number=1, repeat=3))
@@ -97,7 +97,7 @@ def test_an_mbox_of_twice_the_size_takes_twice_the_time(unit: bytes) -> None:
 @pytest.mark.parametrize(
     "size", [BUFFER_BYTES - 60, BUFFER_BYTES - 5, BUFFER_BYTES + 40, 3 * BUFFER_BYTES]
 )
-def test_messages_begin_also_where_a_piece_of_the_file_ends(tmp_path: Path, size: int) -> None:
+def test_mbox_messages_across_buffer_ends_are_found(tmp_path: Path, size: int) -> None:
     path = box(tmp_path, (b"From a@b Sat\nSubject: one\n\n" + b"x" * size + b"\n") * 3)
     assert [len(text) for _, text in texts(path, headers="subject")] == [
         len("one\n\n") + size + 1
@@ -107,7 +107,7 @@ def test_messages_begin_also_where_a_piece_of_the_file_ends(tmp_path: Path, size
     ]
 
 
-def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
+def test_invalid_mbox_is_refused_or_read_as_one_message(tmp_path: Path) -> None:
     path = box(tmp_path, b"\nSubject: alone\n\nbody\n")
     with pytest.raises(PathError, match='not an mbox: it does not begin with "From "'):
         documents(path)
@@ -128,7 +128,7 @@ def test_what_is_no_mbox_is_told_or_is_one_message(tmp_path: Path) -> None:
         max_size=5,
     )
 )
-def test_what_the_mailbox_module_writes_is_read_back(
+def test_mbox_written_by_the_mailbox_module_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, bodies: list[str]
 ) -> None:
     path = tmp_path_factory.mktemp("box") / "a.mbox"
@@ -141,7 +141,7 @@ def test_what_the_mailbox_module_writes_is_read_back(
     ]
 
 
-def test_a_message_beyond_the_limit_is_read_over(tmp_path: Path) -> None:
+def test_message_above_the_limit_is_skipped(tmp_path: Path) -> None:
     path = box(tmp_path, BOX.replace(b"first body", b"x" * 300_000))
     assert problems(path, max_document_size="100K") == {
         f"{path}:1": "larger than 100 KiB; give --set max-document-size=SIZE"
@@ -149,7 +149,7 @@ def test_a_message_beyond_the_limit_is_read_over(tmp_path: Path) -> None:
     assert len(documents(path, max_document_size="100K")) == 2
 
 
-def test_a_maildir(tmp_path: Path) -> None:
+def test_maildir_is_read(tmp_path: Path) -> None:
     corpus(
         tmp_path / ".ham",
         {
@@ -189,7 +189,9 @@ LETTER = LETTERS.partition("\n\nFrom")[0]
         ({"Junk.mbox/mbox": LETTER + "\n\n" + LETTERS, "Junk.mbox/table_of_contents": "\0", "Sent.mbox/mbox": LETTERS}, {"Junk": 3, "Sent": 2}),
     ],
 )  # fmt: skip
-def test_a_folder_of_mboxes(tmp_path: Path, files: dict[str, str], found: dict[str, int]) -> None:
+def test_folder_of_mboxes_has_a_class_per_file(
+    tmp_path: Path, files: dict[str, str], found: dict[str, int]
+) -> None:
     corpus(tmp_path / "boxes", files)
     for jobs in ("1", "2"):
         succeed(f"train boxes -m m --jobs {jobs}")
@@ -208,7 +210,9 @@ def test_a_folder_of_mboxes(tmp_path: Path, files: dict[str, str], found: dict[s
 
 
 @pytest.mark.parametrize("more", [{"b/README": "text"}, {"b/1.eml": LETTER}, {"b/2": LETTER}])
-def test_a_folder_with_other_files_is_none_of_mboxes(tmp_path: Path, more: dict[str, str]) -> None:
+def test_folder_with_other_files_is_not_a_folder_of_mboxes(
+    tmp_path: Path, more: dict[str, str]
+) -> None:
     corpus(tmp_path, {"b/spam.mbox": LETTERS, "b/ham.mbox": LETTERS, **more})
     *warned, said = nbtext("train b -m m").notes
     assert "has no sub-directories" in said
@@ -222,7 +226,7 @@ def test_a_folder_with_other_files_is_none_of_mboxes(tmp_path: Path, more: dict[
     assert len(documents("b", labelled=False)) == 3 + len(more)
 
 
-def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
+def test_mbox_folders_can_be_classes(tmp_path: Path) -> None:
     corpus(tmp_path, {"one/Junk": LETTERS, "one/Junk.msf": "", "Sent.mbox/mbox": LETTERS})
     succeed("train --from-folder spam=one --from-folder ham=Sent.mbox -m m")
     assert TextClassifier.load("m").classes == ["ham", "spam"]
@@ -247,12 +251,12 @@ def test_folders_of_mboxes_as_classes(tmp_path: Path) -> None:
         ("&AAA-", "&AAA-"),
     ],
 )
-def test_names_of_folders_in_modified_utf_7(name: str, shown: str) -> None:
+def test_folder_names_in_modified_utf_7_are_decoded(name: str, shown: str) -> None:
     """The second is the example of RFC 3501 (5.1.3)."""
     assert _to_class_name(name) == shown
 
 
-def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
+def test_subfolders_of_a_single_maildir_are_classes(tmp_path: Path) -> None:
     folders = {
         "Maildir": 1,
         "Maildir/.Junk": 2,
@@ -304,16 +308,16 @@ def test_the_folders_of_a_maildir_that_is_given_alone(tmp_path: Path) -> None:
         ("a\r\nX says:\r\n> b\r\nc\r\n", "a\r\nc\r\n"), ("> all\n", ""), ("", ""), ("here:\n\n\n> far\n", "here:\n\n\n"),
     ],
 )  # fmt: skip
-def test_quotes_are_dropped_with_what_introduces_them(text: str, kept: str) -> None:
+def test_quotes_are_dropped_with_their_introduction(text: str, kept: str) -> None:
     assert _drop_quotes(text.encode()).decode() == kept
 
 
-def test_a_mail_of_twice_the_empty_lines_takes_twice_the_work() -> None:
+def test_empty_lines_take_linear_time() -> None:
     small, large = (b"\n>\n" * n for n in (1_000, 2_000))
     assert steps(lambda: _drop_quotes(large)) < DOUBLE * steps(lambda: _drop_quotes(small))
 
 
-def test_a_message_in_several_maildirs_has_their_labels(tmp_path: Path) -> None:
+def test_message_in_several_maildirs_has_all_labels(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -358,7 +362,7 @@ no header
 LABELS = [["Inbox", "Taxes, 2024", "Café", "Boîte", "Unread"], ["Work/Plans", "Inbox"], []]
 
 
-def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
+def test_label_column_can_be_a_mail_header(tmp_path: Path) -> None:
     corpus(tmp_path, {"all.mbox": GMAIL})
     found = documents(tmp_path / "all.mbox", label_column="X-Gmail-Labels")
     assert [document.label for document in found[:3]] == list(map(make_label_set, LABELS))
@@ -398,7 +402,7 @@ def test_a_header_has_the_labels_of_mail(tmp_path: Path) -> None:
         ("subject=", "345"), ("from=", "5"), ("from!=", "1234"), ("from=example.org", ""), ("subject=Grüße", "1"), ("x-nothing=1", ""),
     ],
 )  # fmt: skip
-def test_mails_are_chosen_by_a_header(tmp_path: Path, where: str, chosen: str) -> None:
+def test_where_selects_mails_by_a_header(tmp_path: Path, where: str, chosen: str) -> None:
     mails = [
         "From: Ann Lee <Ann@Example.org>\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=", "Subject: tea\n at  five\nFROM: ann@example.org (Ann)",
         'From: bob@example.org\nTo: cyd@example.org, "Lee, Ann" <ann@example.org>', "From: =?iso-8859-1?q?M=FCller?=", "Date: today",
@@ -417,7 +421,7 @@ def test_mails_are_chosen_by_a_header(tmp_path: Path, where: str, chosen: str) -
     ] == [f"all.mbox:{n}" for n in chosen]
 
 
-def test_the_mails_of_a_sender_are_forgotten(tmp_path: Path) -> None:
+def test_mails_of_a_sender_can_be_forgotten(tmp_path: Path) -> None:
     for label in ("ham", "spam"):
         corpus(
             tmp_path / "box",
@@ -438,7 +442,7 @@ def test_the_mails_of_a_sender_are_forgotten(tmp_path: Path) -> None:
     )
 
 
-def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:
+def test_label_header_is_not_read_as_text(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -460,7 +464,7 @@ def test_a_header_of_labels_is_not_read_as_text(tmp_path: Path) -> None:
     assert choose_reading(model.reading, [str(table)], {}).label_column is None
 
 
-def test_messages_renamed_while_a_maildir_is_read_are_found(tmp_path: Path) -> None:
+def test_messages_renamed_during_reading_are_found(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -499,7 +503,7 @@ def test_signatures_are_dropped(text: str, kept: str) -> None:
     assert _drop_signature(text.encode()).decode() == kept
 
 
-def test_dropping_is_by_option(tmp_path: Path) -> None:
+def test_quotes_and_signatures_are_dropped_only_on_request(tmp_path: Path) -> None:
     path = box(
         tmp_path,
         b"From x\nSubject: s\n\n> old\nnew\n-- \nAnn\n\nFrom x\nContent-Type: text/html\n\n<blockquote>old</blockquote>new\n",
@@ -551,7 +555,7 @@ BODIES = st.lists(
     BODIES,
     st.sampled_from(["auto", "latin-1"]),
 )
-def test_a_well_formed_message_is_read_as_the_email_package_reads_it(
+def test_well_formed_messages_match_the_email_package(
     headers: list[bytes], end: bytes, body: list[bytes], encoding: str
 ) -> None:
     message = end.join([*headers, b""]) + end + b"".join(body)

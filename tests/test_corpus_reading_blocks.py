@@ -132,7 +132,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("file_format", OPTIONS)
 @given(content=st.one_of(CONTENTS, ROWS), size=st.integers(1, 60), data=st.data())
-def test_blocks_are_the_documents_one_by_one(
+def test_blocks_equal_documents_read_one_by_one(
     folder: Path, file_format: str, content: bytes, size: int, data: st.DataObject
 ) -> None:
     path = folder / "corpus"
@@ -148,7 +148,7 @@ def test_blocks_are_the_documents_one_by_one(
     size=st.integers(1, 60),
     limit=st.sampled_from(["64M", "20"]),
 )
-def test_files_in_blocks_are_the_files_one_by_one(
+def test_blocks_of_files_equal_files_read_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, contents: list[bytes], size: int, limit: str
 ) -> None:
     path = corpus(
@@ -160,9 +160,7 @@ def test_files_in_blocks_are_the_files_one_by_one(
 
 
 @pytest.mark.parametrize("cut", [None, -20])
-def test_what_ends_the_reading_comes_after_the_documents_before_it(
-    tmp_path: Path, cut: int | None
-) -> None:
+def test_fatal_error_comes_after_the_documents_before_it(tmp_path: Path, cut: int | None) -> None:
     rows = b"".join(
         b"%b\t%d %b\n" % (b"ab"[n % 2 :][:1], n, b"word" * (n % 7)) if n % 50 else b"odd\n"
         for n in range(1, 3000)

@@ -125,7 +125,7 @@ def plain(document: Document) -> tuple[Any, ...]:
     [(b"cats\ta", b"\n"), (b"\xef\xbb\xbfdogs\tb", b"\n")], b"cats\tc", 9, [(b"dogs\td", b"\n")]
 )
 @example([(b"x" * 200, b"\n")], b"y" * 300, 3, [])
-def test_any_parts_hold_each_record_once_in_order(
+def test_shards_contain_each_record_once_in_order(
     labelled: bool,
     reading: dict[str, Any],
     lines: list[tuple[bytes, bytes]],
@@ -167,7 +167,7 @@ def parts_of(path: Path, size: int, file_format: str = "tsv") -> list[ByteRange]
 
 
 @given(st.lists(LINE, max_size=40), st.sampled_from([b"", b"\n"]), st.integers(1, 100))
-def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size: int) -> None:
+def test_file_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size: int) -> None:
     content = b"\n".join(lines) + end
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file")
@@ -192,7 +192,7 @@ def test_parts_are_whole_lines_without_gaps(lines: list[bytes], end: bytes, size
         assert pieces[-1]
 
 
-def test_a_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
+def test_file_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"123\n" * 100)
     assert len(parts_of(path, 12)) == 34
@@ -201,7 +201,7 @@ def test_a_part_is_as_small_as_lines_allow(tmp_path: Path) -> None:
     assert parts_of(path, 400) == [WHOLE_FILE]
 
 
-def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
+def test_files_that_cannot_be_split_are_read_whole(tmp_path: Path) -> None:
     lines = b"cats\tthe cat purrs\n" * 50
     write("wide", lines.decode().encode("utf-16"))
     os.mkfifo(tmp_path / "pipe")
@@ -212,7 +212,7 @@ def test_what_cannot_be_cut_is_read_as_a_whole(tmp_path: Path) -> None:
         in_shards(["wide"], 10, labelled=True, format="tsv")
 
 
-def test_a_part_that_looks_compressed_is_not_unpacked(tmp_path: Path) -> None:
+def test_part_that_looks_compressed_is_not_decompressed(tmp_path: Path) -> None:
     path = tmp_path / "file.tsv"
     path.write_bytes(b"cats\tpurrs\n" + b"\x1f\x8b\x08\tbarks\n" * 3)
     assert (
@@ -232,7 +232,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 @given(
     st.lists(LINE, max_size=30), st.integers(1, 60), st.sampled_from(["", "end", "middle", "limit"])
 )
-def test_compressed_files_are_cut_as_they_are_unpacked(
+def test_compressed_files_are_split_while_decompressing(
     suffix: str, lines: list[bytes], size: int, damage: str
 ) -> None:
     rows = b"\n".join(lines)
@@ -308,7 +308,7 @@ RAW_ROWS = st.sampled_from(
 )  # fmt: skip
 @example([b"", b'cats,5" disk'], "\n", 1, True)
 @example([b"one column", ("cats", "cats"), ("cats", "cats")], "\n", 1, True)
-def test_csv_is_cut_between_records(
+def test_csv_is_split_between_records(
     reading: dict[str, Any],
     rows: list[tuple[str, str] | bytes],
     end: str,
@@ -334,7 +334,7 @@ def test_csv_is_cut_between_records(
             )
 
 
-def test_regular_csv_is_cut_everywhere(tmp_path: Path) -> None:
+def test_regular_csv_is_split_at_every_record(tmp_path: Path) -> None:
     write("file", 'cats,"the ""big""\ncat"\n"a",b\n' * 9)
     assert len(parts_of(tmp_path / "file", 1, "csv")) == 9
     write("file", 'cats,5" disk\n' * 9)
@@ -403,7 +403,7 @@ MESSAGE_LINES = st.sampled_from(
 
 @given(st.lists(st.tuples(MESSAGE_LINES, ENDS), max_size=40), st.integers(1, 100), st.booleans())
 @example([(b"From me", b"\n\n")] * 9, 1, True)
-def test_mailboxes_are_cut_between_messages(
+def test_mailboxes_are_split_between_messages(
     lines: list[tuple[bytes, bytes]], size: int, labelled: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -415,7 +415,7 @@ def test_mailboxes_are_cut_between_messages(
 
 
 @pytest.mark.parametrize("labelled", [True, False])
-def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> None:
+def test_directories_are_split_between_files(tmp_path: Path, labelled: bool) -> None:
     corpus(
         tmp_path / "pets",
         {
@@ -433,7 +433,7 @@ def test_directories_are_cut_between_files(tmp_path: Path, labelled: bool) -> No
     assert n == len(expected)
 
 
-def test_a_shard_has_few_files_and_not_many_bytes(tmp_path: Path) -> None:
+def test_shard_is_limited_in_files_and_bytes(tmp_path: Path) -> None:
     made = random.Random(1)
     corpus(
         tmp_path,
@@ -464,7 +464,7 @@ def test_a_shard_has_few_files_and_not_many_bytes(tmp_path: Path) -> None:
         ({"format": "dir"}, ["pets/cats/1"]),
     ],
 )
-def test_what_cannot_be_listed_fails_as_it_does_without_shards(
+def test_unlistable_paths_fail_as_without_shards(
     tmp_path: Path, given: dict[str, Any], paths: list[str]
 ) -> None:
     corpus(tmp_path / "pets", PETS)

@@ -42,7 +42,7 @@ def content(packed: bytes, kind: str, limit: int = 1 << 30) -> bytes:
     times=st.sampled_from([1, 1000]),
     padding=st.sampled_from([0, 4, 70_000]),
 )
-def test_streams_one_after_the_other_are_one(
+def test_concatenated_streams_are_read_as_one(
     kind: str, streams: list[bytes], times: int, padding: int
 ) -> None:
     packed = b"".join(PACK[kind](stream * times) for stream in streams)
@@ -52,7 +52,7 @@ def test_streams_one_after_the_other_are_one(
 
 @KINDS
 @given(data=st.data())
-def test_damage_is_an_error_and_never_a_crash(kind: str, data: st.DataObject) -> None:
+def test_damaged_streams_raise_path_error(kind: str, data: st.DataObject) -> None:
     packed = bytearray(PACK[kind](b"some words " * 50))
     for place in data.draw(st.lists(st.integers(6, len(packed) - 1), min_size=1, max_size=3)):
         packed[place] ^= data.draw(st.integers(1, 255))
@@ -63,9 +63,7 @@ def test_damage_is_an_error_and_never_a_crash(kind: str, data: st.DataObject) ->
 
 
 @KINDS
-def test_a_thread_unpacks_ahead_what_is_read_then_and_ends_with_the_file(
-    kind: str, tmp_path: Path
-) -> None:
+def test_decompression_thread_reads_ahead_and_ends_with_the_file(kind: str, tmp_path: Path) -> None:
     packed, before = PACK[kind](LINES), threading.active_count()
     whole, cut = tmp_path / f"whole{SUFFIX[kind]}", tmp_path / f"cut{SUFFIX[kind]}"
     whole.write_bytes(packed)
@@ -93,7 +91,7 @@ def lines_before_damage(stream: io.BufferedReader) -> list[bytes]:
 
 
 @KINDS
-def test_a_limit_holds_to_the_byte(kind: str) -> None:
+def test_unpacked_size_limit_is_exact_to_the_byte(kind: str) -> None:
     packed = PACK[kind](b"x" * 5000)
     assert content(packed, kind, 5000) == b"x" * 5000
     with pytest.raises(
@@ -103,7 +101,7 @@ def test_a_limit_holds_to_the_byte(kind: str) -> None:
 
 
 @KINDS
-def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: str) -> None:
+def test_documents_before_a_truncation_are_classified(pets: Path, kind: str) -> None:
     packed = PACK[kind](LINES)
     path = pets / f"cut.tsv{SUFFIX[kind]}"
     path.write_bytes(packed[: len(packed) * 2 // 3])
@@ -121,7 +119,7 @@ def test_what_was_read_before_a_file_breaks_off_is_answered(pets: Path, kind: st
 
 
 @KINDS
-def test_a_bomb_costs_neither_memory_nor_a_traceback(pets: Path, kind: str) -> None:
+def test_decompression_bomb_takes_no_memory_and_is_refused(pets: Path, kind: str) -> None:
     path = pets / f"bomb.jsonl{SUFFIX[kind]}"
     path.write_bytes(PACK[kind](bytes(7_000_000)) * 10)
     small = nbtext(
@@ -161,7 +159,7 @@ def test_standard_input_may_be_compressed(pets: Path) -> None:
     assert nbtext("classify -", stdin=gzip.compress(b"the dog barks")).rows[0][1] == "dogs"
 
 
-def test_names_that_promise_what_is_not_there(tmp_path: Path) -> None:
+def test_misleading_compression_suffixes_are_handled(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {

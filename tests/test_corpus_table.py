@@ -28,7 +28,7 @@ def table(tmp_path: Path, content: str | bytes, name: str = "t.csv") -> Path:
     return corpus(tmp_path, {name: content}) / name
 
 
-def test_columns_by_number_and_by_name(tmp_path: Path) -> None:
+def test_columns_are_read_by_number_and_by_name(tmp_path: Path) -> None:
     path = table(tmp_path, "id,text,topic\n7,hello,a\n8,bye,b\n")
     assert texts(path, label_column="topic", text_column="text") == [("a", "hello"), ("b", "bye")]
     assert texts(path, label_column="3", text_column="2", header=True) == [
@@ -48,7 +48,7 @@ def test_columns_by_number_and_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
 @pytest.mark.parametrize("above", ["\n", "\r\n\n", "\ufeff\n"])
-def test_empty_lines_above_the_header_are_no_header(tmp_path: Path, name: str, above: str) -> None:
+def test_empty_lines_above_the_header_are_skipped(tmp_path: Path, name: str, above: str) -> None:
     rows = "id\tlabel\ttext\n1\tcats\tpurr\n2\tdogs\tbark\n"
     path = table(tmp_path, above + (rows if name == "t.tsv" else rows.replace("\t", ",")), name)
     columns: dict[str, Any] = {"label_column": "label", "text_column": "text"}
@@ -56,7 +56,7 @@ def test_empty_lines_above_the_header_are_no_header(tmp_path: Path, name: str, a
         assert texts(path, **named) == [("cats", "purr"), ("dogs", "bark")]
 
 
-def test_columns_by_number_beside_a_header_are_refused(tmp_path: Path) -> None:
+def test_column_numbers_with_a_header_are_refused(tmp_path: Path) -> None:
     """In every table of the corpus, with labels and without, unless a further column is named, or options say whether there is a header."""
     plain, headed = (
         table(tmp_path, "a,hello\nb,bye\n"),
@@ -86,7 +86,7 @@ def test_columns_by_number_beside_a_header_are_refused(tmp_path: Path) -> None:
                 assert len(documents(headed, labelled=labelled, **columns, **others)) == width
 
 
-def test_the_delimiter_is_recognised_beside_columns_that_are_named(tmp_path: Path) -> None:
+def test_delimiter_is_recognised_next_to_named_columns(tmp_path: Path) -> None:
     for mark, text in ((";", "hello, you"), ("\t", "hello; you"), ("|", "hello, you")):
         path = table(tmp_path, f"topic{mark}text\r\na{mark}{text}\r\n")
         assert texts(path, format="csv", label_column="topic", text_column="text") == [("a", text)]
@@ -102,7 +102,7 @@ def test_the_delimiter_is_recognised_beside_columns_that_are_named(tmp_path: Pat
 
 
 @pytest.mark.parametrize("names", [10, 9000, 300_000])
-def test_headers_of_any_length_are_recognised_and_kept(tmp_path: Path, names: int) -> None:
+def test_headers_of_any_length_are_recognised(tmp_path: Path, names: int) -> None:
     header = ["text", "label", *(f"column_{name:06d}" for name in range(names))]
     path = str(
         table(tmp_path, ",".join(header) + "\n" + ",".join(["hello", "a", *"1" * names]) + "\n")
@@ -119,7 +119,7 @@ def test_headers_of_any_length_are_recognised_and_kept(tmp_path: Path, names: in
         assert len(raised.value.line) < 1000
 
 
-def test_texts_that_are_paths_of_files(tmp_path: Path) -> None:
+def test_texts_that_are_file_paths_are_recognised(tmp_path: Path) -> None:
     def are_paths(*values: str, text_column: str | None = None, header: bool | None = None) -> bool:
         reading = Reading(format="csv", text_column=text_column, header=header)
         return any(
@@ -150,7 +150,7 @@ def test_texts_that_are_paths_of_files(tmp_path: Path) -> None:
     assert not are_paths("two")
 
 
-def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_header(
+def test_label_column_is_optional_without_labels_but_implies_a_header(
     tmp_path: Path,
 ) -> None:
     path = table(tmp_path, "text\nhello\n\nbye\n")
@@ -183,42 +183,42 @@ def test_without_labels_the_label_column_is_not_needed_but_its_name_tells_of_a_h
         ({"encoding": "utf-16"}, UsageError, "make them UTF-8 first"),
     ],
 )
-def test_columns_that_cannot_be_told(
+def test_ambiguous_or_missing_columns_are_refused(
     tmp_path: Path, reading: dict[str, Any], kind: type[Exception], why: str
 ) -> None:
     with pytest.raises(kind, match=why):
         documents(table(tmp_path, "id,text,text\n1,2,3\n"), **reading)
 
 
-def test_an_empty_table(tmp_path: Path) -> None:
+def test_empty_table_has_no_documents(tmp_path: Path) -> None:
     assert documents(table(tmp_path, "")) == []
     assert documents(table(tmp_path, "topic,text\n"), label_column="topic") == []
     with pytest.raises(PathError, match="no column is called 'topic'; the table is empty"):
         documents(table(tmp_path, ""), label_column="topic")
 
 
-def test_long_names_of_columns_are_cut_in_a_message(tmp_path: Path) -> None:
+def test_long_column_names_are_truncated_in_messages(tmp_path: Path) -> None:
     header = ",".join(f"label{n}" + "label" * 100 for n in range(30))
     with pytest.raises(PathError, match="no column is called 'label'") as raised:
         documents(table(tmp_path, f"{header}\n{'1,' * 29}1\n"), label_column="label")
     assert len(raised.value.line) < 1000 + len(str(tmp_path))
 
 
-def test_quoted_fields(tmp_path: Path) -> None:
+def test_quoted_fields_are_read(tmp_path: Path) -> None:
     long = "word " * 60_000
     path = table(tmp_path, f'a,"two\nlines, and ""quotes"""\r\n\r\nb,"{long}"\nc,\u2028x\x85y\n')
     assert texts(path) == [("a", 'two\nlines, and "quotes"'), ("b", long), ("c", "\u2028x\x85y")]
     assert [document.id for document in documents(path)] == [f"{path}:{row}" for row in (1, 3, 4)]
 
 
-def test_tsv_takes_quotes_for_characters(tmp_path: Path) -> None:
+def test_tsv_reads_quotes_literally(tmp_path: Path) -> None:
     path = table(tmp_path, 'a\t"open\r\nb\t5" and 6"\nc\t\u2028x\x0b\x0c\x1by', "t.tsv")
     assert texts(path) == [("a", '"open'), ("b", '5" and 6"'), ("c", "\u2028x\x0b\x0c\x1by")]
 
 
 @pytest.mark.parametrize("file_format", ["csv", "tsv"])
 @pytest.mark.parametrize("delimiter", [";", "|", " ", "\udcff", "§"])
-def test_other_delimiters(tmp_path: Path, file_format: str, delimiter: str) -> None:
+def test_other_delimiters_are_read(tmp_path: Path, file_format: str, delimiter: str) -> None:
     line = b"a" + delimiter.encode("utf-8", "surrogateescape") + b"x,y\n"
     assert texts(table(tmp_path, line), format=file_format, delimiter=delimiter) == [("a", "x,y")]
 
@@ -244,7 +244,7 @@ def test_rows_of_another_width_are_problems_with_their_line(
 
 
 @pytest.mark.parametrize(("file_format", "comma"), [("csv", ","), ("tsv", "\t")])
-def test_a_first_row_that_lacks_columns_is_the_only_problem(
+def test_too_short_first_row_is_the_only_problem(
     tmp_path: Path, file_format: str, comma: str
 ) -> None:
     """All others were problems too: "the row has 2 columns, not the 2 wanted"."""
@@ -270,7 +270,7 @@ def test_broken_quotes_end_the_table_with_the_line(tmp_path: Path, content: str,
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
-def test_encodings_of_tables(tmp_path: Path, name: str) -> None:
+def test_table_encodings_are_detected(tmp_path: Path, name: str) -> None:
     comma = "," if name == "t.csv" else "\t"
     text = f"thème{comma}café\nthème{comma}b\n"
     wanted = [("thème", "café"), ("thème", "b")]
@@ -295,7 +295,7 @@ def test_encodings_of_tables(tmp_path: Path, name: str) -> None:
     st.sampled_from([",", ";", "\t"]),
     st.booleans(),
 )
-def test_what_the_csv_module_writes_is_read_exactly(
+def test_tables_written_by_the_csv_module_are_read_exactly(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[str, str]],
     delimiter: str,
@@ -321,7 +321,7 @@ def test_what_the_csv_module_writes_is_read_exactly(
         ("lines", b"%b\n"),
     ],
 )
-def test_a_byte_order_mark_belongs_to_the_beginning_of_a_file(
+def test_byte_order_mark_counts_only_at_the_start_of_a_file(
     file_format: str, row: bytes, document: str, tmp_path: Path
 ) -> None:
     """A text that began with the bytes FF FE was taken for UTF-16, and one that began with U+FEFF lost it."""
@@ -335,7 +335,7 @@ def test_a_byte_order_mark_belongs_to_the_beginning_of_a_file(
 
 
 @pytest.mark.parametrize("file_format", ["tsv", "csv", "fasttext", "svmlight"])
-def test_a_label_may_begin_with_the_bytes_of_a_mark(file_format: str, tmp_path: Path) -> None:
+def test_label_may_start_with_the_bytes_of_a_mark(file_format: str, tmp_path: Path) -> None:
     row = {
         "tsv": b"%b\tx\n",
         "csv": b"%b,x\n",
@@ -346,7 +346,7 @@ def test_a_label_may_begin_with_the_bytes_of_a_mark(file_format: str, tmp_path: 
     assert [label for label, _ in texts(path, format=file_format)] == ["a", "ÿþa"]
 
 
-def test_lines(tmp_path: Path) -> None:
+def test_lines_are_documents(tmp_path: Path) -> None:
     path = table(tmp_path, "\ufefffirst\r\n\nthird\u2028 \x85still\x0c\nlast")
     assert texts(path, format="lines", labelled=False) == [
         (None, text) for text in ("first", "", "third\u2028 \x85still\x0c", "last")
@@ -358,7 +358,7 @@ def test_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl"])
-def test_a_separator_stands_between_several_labels(tmp_path: Path, name: str) -> None:
+def test_label_separator_splits_several_labels(tmp_path: Path, name: str) -> None:
     given = {"one": ["grain", "wheat"], "two": ["crude"], "three": [], "four": ["corn", "grain"]}
     cells = ["wheat;grain", "crude", "", "grain; corn ;;grain"]
     rows = list(zip(cells, given, strict=True))

@@ -38,7 +38,7 @@ def parts(document: Document) -> list[bytes]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_a_reader_gives_records_or_refuses_the_file(
+def test_readers_return_records_or_refuse_the_file(
     file_format: str, kind: str, tmp_path: Path
 ) -> None:
     folders = {"dir": "a", "maildir": "cur"}
@@ -108,7 +108,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("file_format", FILES)
-def test_whatever_a_decoder_raises_is_the_problem_of_its_document(
+def test_any_decoder_exception_is_a_problem_of_its_document(
     file_format: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "file"
@@ -137,19 +137,19 @@ def test_whatever_a_decoder_raises_is_the_problem_of_its_document(
         KeyboardInterrupt(),
     ],
 )
-def test_what_concerns_the_whole_run_ends_it(raised: BaseException, tmp_path: Path) -> None:
+def test_fatal_exceptions_end_the_run(raised: BaseException, tmp_path: Path) -> None:
     write("a.txt", b"sun?")
     with pytest.raises(type(raised)):
         documents(tmp_path / "a.txt", labelled=False, format="lines", encoding=codec(raised))
 
 
-def test_a_problem_has_one_short_message() -> None:
+def test_problem_has_one_short_message() -> None:
     unreadable = DocumentError("empty")
     assert to_document_error(unreadable) is unreadable
     assert len(to_document_error(Broken("x" * 10_000)).message) == 300
 
 
-def test_a_command_goes_on_after_a_document_whose_decoder_has_a_defect(tmp_path: Path) -> None:
+def test_command_continues_after_a_defective_decoder(tmp_path: Path) -> None:
     """The decoder is a real one of Python's registry, put there before the command runs."""
     for label, text in (("a", b"moon"), ("b", b"star"), ("a", b"sun?")):
         (tmp_path / "c" / label).mkdir(parents=True, exist_ok=True)
@@ -202,7 +202,7 @@ SPAM = b"win a \0prize\x1d\x1fnow"
         ("fasttext", b"__label__ham " + SPAM + b"\n", {}),
     ],
 )
-def test_no_control_byte_hides_a_document(
+def test_control_bytes_do_not_hide_a_document(
     file_format: str, content: bytes, given_reading: dict[str, Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "document"
@@ -213,7 +213,7 @@ def test_no_control_byte_hides_a_document(
     assert not any(separator in part for part in parts(document) for separator in SEPARATORS)
 
 
-def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:
+def test_counted_feature_cannot_imitate_a_category(tmp_path: Path) -> None:
     file = tmp_path / "document"
     file.write_bytes(b"ham a:1 \x1fsender\x1fboss:9\nham \x1fb:2\n")
     refused, found = documents(file, format="svmlight")
@@ -224,7 +224,7 @@ def test_no_counted_feature_passes_for_a_category(tmp_path: Path) -> None:
     assert found.text == b"b:2"
 
 
-def test_a_document_with_control_bytes_is_answered_from_everywhere(pets: Path) -> None:
+def test_document_with_control_bytes_is_classified_from_every_source(pets: Path) -> None:
     text = "the \0cat\x1e purrs"
     write("cat", text)
     wanted = nbtext("classify -", stdin=b"the  cat  purrs").rows[0][1:]
@@ -235,7 +235,7 @@ def test_a_document_with_control_bytes_is_answered_from_everywhere(pets: Path) -
     assert model.predict([text, text.encode()]).tolist() == [wanted[0]] * 2
 
 
-def test_binary_files_are_named(tmp_path: Path) -> None:
+def test_binary_file_types_are_named(tmp_path: Path) -> None:
     kinds = {
         "PNG image": b"\x89PNG\r\n\x1a\n\0",
         "ZIP archive or Office document": b"PK\x03\x04\x14\0",

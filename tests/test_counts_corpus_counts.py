@@ -55,7 +55,7 @@ def of_words(labelled: Corpus, words: set[str]) -> Corpus:
 
 
 @given(corpora, st.sets(st.sampled_from(WORDS)))
-def test_restricted_counts_are_those_of_texts_without_the_other_words(
+def test_restricted_counts_equal_counts_of_texts_without_the_other_words(
     labelled: Corpus, words: set[str]
 ) -> None:
     counts = counted(labelled)
@@ -81,7 +81,7 @@ def dense(counts: CorpusCounts) -> list[list[int]]:
     return rows
 
 
-def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
+def test_kept_ngram_keeps_its_words() -> None:
     vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).table.vocabulary
     names = [vocabulary.get_term(term) for term in range(len(vocabulary))]
     kept = include_ngram_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
@@ -102,9 +102,7 @@ def test_an_ngram_that_stays_keeps_what_it_is_made_of() -> None:
 
 
 @given(corpora, st.data())
-def test_some_documents_each_under_a_label_of_its_own(
-    labelled: Corpus, data: st.DataObject
-) -> None:
+def test_selected_documents_can_get_other_labels(labelled: Corpus, data: st.DataObject) -> None:
     rows = sorted(data.draw(st.sets(st.integers(0, len(labelled) - 1), min_size=1)))
     labels = data.draw(st.lists(st.sampled_from("uvw"), min_size=len(rows), max_size=len(rows)))
     statistics, counted_documents = documents(labelled)
@@ -116,12 +114,12 @@ def test_some_documents_each_under_a_label_of_its_own(
     assert [found.table.classes[number] for number in found.documents.classes.tolist()] == labels
 
 
-def test_none_of_the_documents_that_were_counted_is_the_first_that_cannot_be_subtracted() -> None:
+def test_find_first_impossible_returns_none_for_counted_documents() -> None:
     learnt = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
     assert _find_first_impossible(counted(learnt), *documents(learnt[:2])) is None
 
 
-def test_categories_are_terms_that_no_text_can_hold() -> None:
+def test_category_terms_cannot_occur_in_texts() -> None:
     terms = [
         make_category_term("colour", "dark red"),
         make_category_term("co", "lour"),
@@ -151,7 +149,7 @@ def test_categories_are_terms_that_no_text_can_hold() -> None:
     )
 
 
-def test_documents_with_values_are_counted_with_their_categories_and_numbers() -> None:
+def test_documents_with_values_are_counted_with_categories_and_numbers() -> None:
     attributes = Attributes(("colour", "shape"), ("legs",), ("kilos",))
     vocabulary = Vocabulary.from_terms(
         sorted([make_category_term("colour", "red"), make_category_term("shape", "red"), "cat"])

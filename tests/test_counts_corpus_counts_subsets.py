@@ -34,7 +34,9 @@ def subsets_of(corpus: list[Labelled]) -> Subsets:
 
 
 @given(corpus=strategies.corpora, data=st.data())
-def test_a_part_is_counted_as_if_it_were_alone(corpus: list[Labelled], data: st.DataObject) -> None:
+def test_subset_equals_counting_only_its_documents(
+    corpus: list[Labelled], data: st.DataObject
+) -> None:
     subsets = subsets_of(corpus)
     chosen = np.array(
         data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))), np.bool_
@@ -52,7 +54,7 @@ def test_a_part_is_counted_as_if_it_were_alone(corpus: list[Labelled], data: st.
 
 
 @given(corpus=strategies.corpora)
-def test_the_whole_and_nothing(corpus: list[Labelled]) -> None:
+def test_full_and_empty_subsets_are_selected(corpus: list[Labelled]) -> None:
     subsets = subsets_of(corpus)
     assert subsets.select_table(np.ones(len(corpus), np.bool_)) == subsets.table
     nothing = subsets.select_table(np.zeros(len(corpus), np.bool_))
@@ -64,7 +66,7 @@ def test_the_whole_and_nothing(corpus: list[Labelled]) -> None:
 
 
 @given(corpus=strategies.corpora, data=st.data())
-def test_the_sample_is_that_of_counting_the_part_alone(
+def test_sample_of_a_subset_equals_counting_only_its_documents(
     corpus: list[Labelled], data: st.DataObject
 ) -> None:
     chosen = data.draw(

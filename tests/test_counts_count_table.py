@@ -38,7 +38,7 @@ def assert_well_formed(statistics: CellCounts) -> None:
 
 @ORDERS
 @given(corpus=strategies.corpora)
-def test_counting_is_that_of_the_slow_twin(order: int, corpus: Corpus) -> None:
+def test_count_table_matches_the_slow_twin(order: int, corpus: Corpus) -> None:
     statistics = table_of(corpus, order)
     wanted = oracle.count(corpus, order)
     assert plain(statistics) == wanted
@@ -50,7 +50,7 @@ def test_counting_is_that_of_the_slow_twin(order: int, corpus: Corpus) -> None:
 
 @ORDERS
 @given(corpus=strategies.corpora)
-def test_sums_over_classes_and_terms_are_those_of_the_slow_twin(order: int, corpus: Corpus) -> None:
+def test_sums_over_classes_and_terms_match_the_slow_twin(order: int, corpus: Corpus) -> None:
     statistics, wanted = statistics_of(corpus, order), oracle.count(corpus, order)
     classes, terms = wanted.classes, wanted.terms
     assert statistics.n_documents == len(corpus)
@@ -72,7 +72,7 @@ def test_sums_over_classes_and_terms_are_those_of_the_slow_twin(order: int, corp
 
 @ORDERS
 @given(corpus=strategies.corpora, block=st.integers(1, 5), random=st.randoms())
-def test_block_size_and_order_of_documents_change_nothing(
+def test_block_size_and_document_order_do_not_change_the_table(
     order: int, corpus: Corpus, block: int, random: Random
 ) -> None:
     wanted = table_of(corpus, order)
@@ -82,7 +82,7 @@ def test_block_size_and_order_of_documents_change_nothing(
 
 @ORDERS
 @given(a=strategies.corpora, b=strategies.corpora)
-def test_a_sum_is_counting_both_together_in_either_order(order: int, a: Corpus, b: Corpus) -> None:
+def test_sum_equals_counting_both_in_either_order(order: int, a: Corpus, b: Corpus) -> None:
     both = table_of(a + b, order)
     assert table_of(a, order).combine(table_of(b, order), 1).table == both
     assert table_of(b, order).combine(table_of(a, order), 1).table == both
@@ -91,7 +91,7 @@ def test_a_sum_is_counting_both_together_in_either_order(order: int, a: Corpus, 
 
 @ORDERS
 @given(a=strategies.corpora, b=strategies.corpora)
-def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(
+def test_difference_reverses_a_sum_with_vocabulary_and_classes(
     order: int, a: Corpus, b: Corpus
 ) -> None:
     first, second = table_of(a, order), table_of(b, order)
@@ -101,7 +101,7 @@ def test_a_difference_undoes_a_sum_and_vocabulary_and_classes_go_back_too(
 
 
 @given(strategies.corpora)
-def test_nothing_is_left_of_a_corpus_without_itself(corpus: Corpus) -> None:
+def test_corpus_minus_itself_is_empty(corpus: Corpus) -> None:
     statistics = table_of(corpus)
     nothing = statistics.combine(statistics, -1).table
     assert (nothing.classes, nothing.n_terms, nothing.n_documents) == ((), 0, 0)
@@ -109,7 +109,7 @@ def test_nothing_is_left_of_a_corpus_without_itself(corpus: Corpus) -> None:
 
 
 @given(strategies.corpora, strategies.corpora)
-def test_taking_away_more_than_there_is_raises(a: Corpus, b: Corpus) -> None:
+def test_subtracting_more_than_counted_raises(a: Corpus, b: Corpus) -> None:
     mine, theirs = oracle.count(a), oracle.count(b)
     if any(
         count > getattr(mine, part).get(key, 0)
@@ -130,7 +130,7 @@ def test_taking_away_more_than_there_is_raises(a: Corpus, b: Corpus) -> None:
         (["ant ant ant", "bee"], ["ant ant"]),
     ],
 )
-def test_taking_away_a_document_that_was_not_counted_raises_even_if_no_count_falls_below_zero(
+def test_subtracting_an_uncounted_document_raises_even_without_negative_counts(
     counted: list[str], taken: list[str]
 ) -> None:
     statistics, other = (
@@ -140,7 +140,7 @@ def test_taking_away_a_document_that_was_not_counted_raises_even_if_no_count_fal
         statistics.combine(other, -1)
 
 
-def test_statistics_differ_in_any_part() -> None:
+def test_tables_differ_if_any_part_differs() -> None:
     base = [("a", ["ant", "bee"]), ("b", ["ant"])]
     others: list[Corpus] = [
         [*base, ("b", [])],
@@ -156,7 +156,7 @@ def test_statistics_differ_in_any_part() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 63, 64, 65, 200])
-def test_the_count_of_a_term_in_a_class_is_that_of_its_cell(n_classes: int) -> None:
+def test_term_count_in_a_class_is_that_of_its_cell(n_classes: int) -> None:
     random = np.random.default_rng(n_classes)
     table = random.integers(1, 9, (30, n_classes)) * (random.random((30, n_classes)) < 0.3)
     table[:, 0] += 1

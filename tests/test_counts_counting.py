@@ -27,7 +27,7 @@ def analysis(**given: Any) -> Analysis:
 
 
 @given(corpora, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "2"}]))
-def test_all_documents_are_counted_as_the_corpus_is_and_stay_in_order(
+def test_all_documents_are_counted_and_kept_in_order(
     labelled: Corpus, setting: dict[str, Any]
 ) -> None:
     encoded = [(label, text.encode()) for label, text in labelled]
@@ -56,14 +56,14 @@ def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:
     assert found.dtype == np.uint64
 
 
-def test_a_corpus_of_nothing_is_wrong_usage() -> None:
+def test_empty_corpus_is_refused() -> None:
     for keep_all in (False, True):
         with pytest.raises(UsageError, match="the corpus has no documents that can be read"):
             count([], analysis(), keep_all=keep_all)
 
 
 @pytest.mark.parametrize("label", ["", "\udc80", None, 1, b"cats"])
-def test_what_cannot_be_a_label(label: object) -> None:
+def test_invalid_labels_are_refused(label: object) -> None:
     check_label("cats and dogs")
     with pytest.raises(UsageError, match="cannot be a label"):
         check_label(label)

@@ -61,7 +61,7 @@ def expected(documents: Documents, size: int) -> list[tuple[int, str, dict[str, 
 
 
 @given(LABELLED, st.integers(0, 40))
-def test_a_sample_holds_the_documents_with_the_smallest_hashes(
+def test_sample_contains_the_documents_with_the_smallest_hashes(
     documents: Documents, size: int
 ) -> None:
     counts = counted(documents, size)
@@ -71,7 +71,7 @@ def test_a_sample_holds_the_documents_with_the_smallest_hashes(
 
 
 @given(LABELLED, LABELLED, st.integers(0, 12))
-def test_the_sample_of_a_union_is_found_in_the_union_of_the_samples(
+def test_sample_of_a_union_is_found_in_the_union_of_samples(
     first: Documents, second: Documents, size: int
 ) -> None:
     together, sum_ = counted(first + second, size), counted(first, size) + counted(second, size)
@@ -81,7 +81,7 @@ def test_the_sample_of_a_union_is_found_in_the_union_of_the_samples(
 
 
 @given(LABELLED, LABELLED, st.integers(0, 12))
-def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_return(
+def test_removed_documents_leave_the_sample_and_evicted_ones_do_not_return(
     first: Documents, second: Documents, size: int
 ) -> None:
     whole, remaining = (
@@ -99,26 +99,26 @@ def test_what_is_taken_away_leaves_the_sample_and_what_was_evicted_does_not_retu
 
 
 @given(LABELLED, st.integers(0, 12))
-def test_the_bound_is_the_hash_of_a_document_of_the_sample(documents: Documents, size: int) -> None:
+def test_bound_is_the_hash_of_a_sampled_document(documents: Documents, size: int) -> None:
     """A hash of another document would tell that it was there, after it was forgotten too."""
     sample = counted(documents, size).sample
     assert sample.is_complete == (len(documents) <= size and size > 0)
     assert sample.is_complete or sample.bound == max(sample.documents.hashes.tolist(), default=0)
 
 
-def test_documents_that_were_never_counted_cannot_be_taken_away() -> None:
+def test_uncounted_documents_cannot_be_subtracted() -> None:
     with pytest.raises(UsageError, match="never counted"):
         counted([("x", b"aa")]) - counted([("x", b"bb")])
 
 
 @given(st.lists(st.binary(max_size=4), min_size=1))
-def test_hashes_are_of_the_text_alone(texts: list[bytes]) -> None:
+def test_hashes_depend_only_on_the_text(texts: list[bytes]) -> None:
     hashes = hash_contents(texts).tolist()
     assert len(set(hashes)) == len(set(texts))
     assert hashes == [int(hash_contents([text])[0]) for text in texts]
 
 
-def test_a_sample_is_bounded_in_entries_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_is_limited_in_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SAMPLE_ENTRIES", 10)
     monkeypatch.setattr(module, "MAX_SAMPLED_DOCUMENT_TERMS", 6)
     documents = [
@@ -134,7 +134,7 @@ def test_a_sample_is_bounded_in_entries_too(monkeypatch: pytest.MonkeyPatch) -> 
     assert contents(halves.sample, halves) == contents(counts.sample, counts)
 
 
-def test_a_long_stream_is_sampled_on_the_way() -> None:
+def test_long_stream_is_sampled_incrementally() -> None:
     documents = [(str(number % 3), b"aa bb %d" % (number * 7919 % 1000)) for number in range(3000)]
     counts = counted(documents, 50)
     assert contents(counts.sample, counts) == expected(documents, 50)
