@@ -96,7 +96,7 @@ def by_term(matrix: DocumentTermMatrix, vocabulary: Vocabulary) -> list[Counter[
 
 
 @EVERY
-def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str) -> None:
+def test_field_terms_match_plain_python_whole_and_in_blocks(name: str) -> None:
     analysis = Analysis(Settings(encoded_lines="keep", **SETTINGS[name]), STOP_WORDS)
 
     @examples(20)
@@ -124,7 +124,7 @@ def test_terms_of_fields_are_those_of_plain_python_whole_and_in_pieces(name: str
     of_documents()
 
 
-def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
+def test_fields_have_their_own_ngrams_and_items_have_none() -> None:
     fields = [
         (b"subject", b"Free the offers"),
         (b"subject", b"today"),
@@ -146,7 +146,7 @@ def test_a_field_has_ngrams_of_its_own_and_items_have_none() -> None:
 
 
 @given(st.lists(strategies.fields, min_size=1, max_size=4).filter(any))
-def test_the_fields_of_a_block_are_those_of_its_documents(fields: list[Fields]) -> None:
+def test_fields_of_a_block_are_those_of_its_documents(fields: list[Fields]) -> None:
     found = FieldColumns.from_fields(fields)
     assert list(zip(found.documents.tolist(), found.names, found.contents, strict=True)) == [
         (number, *field)

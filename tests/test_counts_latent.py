@@ -71,7 +71,7 @@ def dense(matrix: DocumentTermMatrix, n_terms: int) -> Floats:
 
 
 @pytest.mark.parametrize("most", [1, 3, 12, 100])
-def test_vectors_are_numpys(most: int) -> None:
+def test_singular_vectors_match_numpy(most: int) -> None:
     corpus = random_corpus()
     statistics = statistics_of(corpus)
     matrix = matrix_of([terms for _, terms in corpus], statistics.vocabulary)
@@ -87,7 +87,9 @@ def test_vectors_are_numpys(most: int) -> None:
 
 
 @given(corpus=strategies.corpora, dimensions=st.integers(1, 6))
-def test_features_are_projections_of_unit_length(corpus: list[Labelled], dimensions: int) -> None:
+def test_latent_features_are_unit_length_projections(
+    corpus: list[Labelled], dimensions: int
+) -> None:
     space = space_of(corpus, dimensions)
     terms = [
         space.statistics.vocabulary.get_term(number)
@@ -107,7 +109,7 @@ def test_features_are_projections_of_unit_length(corpus: list[Labelled], dimensi
     np.testing.assert_allclose(squares, np.eye(space.projection.shape[1]).ravel(), atol=1e-5)
 
 
-def test_documents_that_share_no_term_meet_through_others() -> None:
+def test_documents_without_common_terms_are_similar_through_others() -> None:
     corpus = [
         ("x", ["car", "road"]),
         ("x", ["road", "engine"]),
@@ -124,7 +126,7 @@ def test_documents_that_share_no_term_meet_through_others() -> None:
     assert abs(features[0] @ features[2]) < 0.1
 
 
-def test_terms_of_one_document_count_only_where_there_are_few_others() -> None:
+def test_terms_of_one_document_are_used_only_if_there_are_few_others() -> None:
     statistics = statistics_of([("x", ["a", "b"]), ("y", ["b", "c"]), ("y", ["c", "d"])])
     names = [statistics.vocabulary.get_term(number) for number in range(4)]
     every = np.ones(4, np.bool_)
@@ -138,7 +140,7 @@ def test_terms_of_one_document_count_only_where_there_are_few_others() -> None:
     assert select_latent_terms(statistics, some, 2).tolist() == some.tolist()
 
 
-def test_only_selected_terms_count() -> None:
+def test_latent_space_uses_only_selected_terms() -> None:
     corpus = random_corpus()
     some = ["t01", "t02", "t03", "t04", "t05"]
     space = space_of(corpus, 3, over=some)

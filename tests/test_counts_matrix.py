@@ -41,7 +41,7 @@ def rows(matrix: DocumentTermMatrix, vocabulary: Vocabulary) -> list[dict[str, i
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 @given(held=documents, asked=documents)
-def test_each_document_has_its_counts_and_what_is_unknown_is_counted_apart(
+def test_matrix_rows_are_term_counts_and_unknown_tokens_are_counted_separately(
     order: int, held: list[list[str]], asked: list[list[str]]
 ) -> None:
     vocabulary = statistics_of([("class", row) for row in held], order).vocabulary
@@ -62,7 +62,7 @@ def test_each_document_has_its_counts_and_what_is_unknown_is_counted_apart(
 
 
 @given(documents, st.sets(st.sampled_from(strategies.WORDS)))
-def test_some_terms_of_a_matrix_are_the_counts_of_those(
+def test_select_terms_keeps_the_counts_of_selected_terms(
     asked: list[list[str]], chosen: set[str]
 ) -> None:
     vocabulary = Vocabulary.from_terms(sorted(strategies.WORDS))
@@ -74,7 +74,7 @@ def test_some_terms_of_a_matrix_are_the_counts_of_those(
     ]
 
 
-def test_entries_with_several_features_are_chosen_with_all_of_them() -> None:
+def test_select_entries_keeps_all_features_of_an_entry() -> None:
     matrix = DocumentTermMatrix(
         compute_offsets(np.array([2, 1])),
         np.array([0, 1, 1]),
@@ -86,7 +86,7 @@ def test_entries_with_several_features_are_chosen_with_all_of_them() -> None:
 
 
 @given(documents, st.data())
-def test_postings_stand_by_term_and_then_by_document_and_those_of_some_documents_are_theirs(
+def test_postings_are_sorted_by_term_then_document_and_can_be_selected(
     asked: list[list[str]], data: st.DataObject
 ) -> None:
     vocabulary = Vocabulary.from_terms(sorted(strategies.WORDS))
@@ -121,7 +121,7 @@ def test_postings_stand_by_term_and_then_by_document_and_those_of_some_documents
         )
     )
 )
-def test_postings_of_a_sequence_are_its_pairs_counted_however_large_the_ids(
+def test_postings_from_a_sequence_count_pairs_of_any_ids(
     tokens: list[tuple[int, int]],
 ) -> None:
     pairs = np.array(tokens, np.int64).reshape(-1, 2)
@@ -154,14 +154,16 @@ def test_postings_of_a_sequence_are_its_pairs_counted_however_large_the_ids(
         )
     )
 )
-def test_the_stable_order_is_that_of_a_sort_of_places(numbers: list[int]) -> None:
+def test_argsort_stable_equals_a_stable_sort(numbers: list[int]) -> None:
     assert argsort_stable(np.array(numbers, np.int64)).tolist() == sorted(
         range(len(numbers)), key=numbers.__getitem__
     )
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2))))
-def test_runs_begin_where_a_pair_differs_from_the_one_before(pairs: list[tuple[int, int]]) -> None:
+def test_run_starts_are_where_a_pair_differs_from_the_previous(
+    pairs: list[tuple[int, int]],
+) -> None:
     left, right = (np.array([one[side] for one in pairs], np.int64) for side in (0, 1))
     assert find_run_starts(left, right).tolist() == [
         place for place, one in enumerate(pairs) if not place or one != pairs[place - 1]
@@ -169,7 +171,7 @@ def test_runs_begin_where_a_pair_differs_from_the_one_before(pairs: list[tuple[i
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 5))))
-def test_flat_indices_run_through_each_row(found: list[tuple[int, int]]) -> None:
+def test_flat_indices_cover_each_row(found: list[tuple[int, int]]) -> None:
     starts, sizes = (np.array([row[side] for row in found], np.int64) for side in (0, 1))
     assert compute_flat_indices(starts, sizes).tolist() == [
         start + i for start, size in found for i in range(size)
@@ -188,7 +190,7 @@ def test_flat_indices_run_through_each_row(found: list[tuple[int, int]]) -> None
         (1, True),
     ],
 )
-def test_products_of_many_classes_are_added_up_as_whole_rows_to_the_same_numbers(
+def test_products_of_many_classes_are_the_same_when_summed_by_rows(
     at_once: int, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random, added = np.random.default_rng(2), list[str]()

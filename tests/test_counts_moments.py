@@ -44,7 +44,7 @@ def test_sums_are_exact(documents: Documents) -> None:
 
 
 @given(DOCUMENTS, DOCUMENTS)
-def test_parts_add_up_and_can_be_taken_away(first: Documents, second: Documents) -> None:
+def test_moments_add_and_subtract(first: Documents, second: Documents) -> None:
     both = moments(first + second)
     values, classes = (
         np.array([row[1:] for row in first]).reshape(-1, 2),
@@ -58,7 +58,7 @@ def test_parts_add_up_and_can_be_taken_away(first: Documents, second: Documents)
         assert all(map(np.array_equal, found, wanted))
 
 
-def test_what_was_never_counted_cannot_be_taken_away() -> None:
+def test_uncounted_numbers_cannot_be_subtracted() -> None:
     some = moments([(0, 1.0, 2.0), (0, 3.0, 2.0)])
     for other in ([(1, 1.0, 2.0)], [(0, 5.0, 2.0), (0, 1.0, 2.0)], [(0, 1.0, 2.0)] * 3):
         with pytest.raises(UsageError, match="never counted"):

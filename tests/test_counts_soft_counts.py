@@ -26,7 +26,7 @@ ANALYSIS = Analysis.from_settings(Settings(stop_words="none", stemmer="none", we
 
 
 @given(corpora)
-def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) -> None:
+def test_soft_sums_equal_a_dense_product(corpus: list[tuple[str, list[str]]]) -> None:
     statistics, documents = count_documents(
         ((label, " ".join(words).encode()) for label, words in corpus), ANALYSIS
     )
@@ -55,7 +55,7 @@ def test_sums_are_those_of_a_dense_product(corpus: list[tuple[str, list[str]]]) 
     assert both.cell_logs is not None
 
 
-def test_large_tables_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tables_are_built_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"w{number}" for number in range(40)]
     statistics, documents = count_documents(
         (("xy"[n % 2], " ".join(words[n : n + 9]).encode()) for n in range(30)), ANALYSIS

@@ -53,7 +53,7 @@ Dated = list[tuple[str, str, str]]
 SEEDS = [SeedTerm("x", ("bee",), 2.3), SeedTerm("y", ("ant",), 0.7)]
 
 
-def test_the_sum_is_that_of_each_cell_in_order() -> None:
+def test_weighted_sum_of_layers_is_exact_for_each_cell() -> None:
     counted, documents = count_documents(TEXTS, ANALYSIS)
     shares = np.array([[700.0, 300], [10, 990], [0, 1000], [333, 667]])
     soft = SoftCounter(documents.matrix, counted).sum_statistics(shares)
@@ -80,7 +80,7 @@ def test_the_sum_is_that_of_each_cell_in_order() -> None:
     assert np.array_equal(documents.compute_weights(found), factors[documents.classes] / 1000)
 
 
-def test_a_part_of_a_sum_is_the_sum_of_the_part() -> None:
+def test_subset_of_a_sum_equals_the_sum_of_the_subset() -> None:
     counted, documents = count_documents(TEXTS, ANALYSIS)
     weights, rows = (
         build_count_weights(counted, Settings(class_weight="balanced"), SEEDS),
@@ -98,7 +98,7 @@ def test_a_part_of_a_sum_is_the_sum_of_the_part() -> None:
     assert np.array_equal(part.class_documents, wanted.class_documents)
 
 
-def test_what_nothing_weighs_or_joins_stays_as_it_is() -> None:
+def test_unweighted_single_table_is_returned_unchanged() -> None:
     counted, _ = count_documents(TEXTS, ANALYSIS)
     found = estimate_statistics(counted, CountWeights())
     assert found.table is counted
@@ -120,7 +120,7 @@ sets = st.lists(
 
 @examples(20)
 @given(sets.filter(lambda corpus: any(labels for labels, _ in corpus)))
-def test_all_documents_of_several_labels_count_each_document_once(
+def test_all_documents_of_a_multi_label_corpus_count_each_document_once(
     corpus: list[tuple[set[str], str]],
 ) -> None:
     counts = count([(make_label_set(labels), text.encode()) for labels, text in corpus], WHOLE)
@@ -146,7 +146,7 @@ def test_all_documents_of_several_labels_count_each_document_once(
 
 @examples(20)
 @given(strategies.corpora)
-def test_all_documents_of_one_label_each_are_the_sum_over_classes(corpus: Corpus) -> None:
+def test_all_documents_of_a_single_label_corpus_are_the_sum_over_classes(corpus: Corpus) -> None:
     found = statistics_of(corpus).all_documents
     wanted = statistics_of([("all documents", terms) for _, terms in corpus])
     assert found == wanted
@@ -154,7 +154,7 @@ def test_all_documents_of_one_label_each_are_the_sum_over_classes(corpus: Corpus
     assert found.count_all_tokens(every_term(found)) == sum(len(terms) for _, terms in corpus)
 
 
-def test_a_sum_that_nobody_needs_is_gone_at_once() -> None:
+def test_unreferenced_sum_is_freed_immediately() -> None:
     """Each fold has one, and all of them together would take much memory until garbage is collected."""
     gc.disable()
     try:
@@ -170,7 +170,7 @@ def test_a_sum_that_nobody_needs_is_gone_at_once() -> None:
         gc.enable()
 
 
-def test_cells_of_a_sum_have_terms_of_their_own_if_seeds_add_cells() -> None:
+def test_sum_copies_cell_terms_only_if_seeds_add_cells() -> None:
     counted, _ = count_documents(TEXTS, ANALYSIS)
     found = estimate_statistics(counted, CountWeights(seeds=SEEDS))
     assert found.cell_terms.size == found.cell_counts.size == counted.cell_counts.size + 1
@@ -227,7 +227,7 @@ def require_equal(found: CorpusCounts, wanted: CorpusCounts) -> None:
 
 @examples(20)
 @given(dated, dated)
-def test_counted_layers_add_and_subtract_as_if_counted_again(first: Dated, second: Dated) -> None:
+def test_layered_counts_add_and_subtract_as_if_recounted(first: Dated, second: Dated) -> None:
     both = recounted(first) + recounted(second)
     require_equal(both, recounted([*second, *first]))
     require_equal(both - recounted(second), recounted(first))
@@ -248,7 +248,7 @@ def test_counted_layers_add_and_subtract_as_if_counted_again(first: Dated, secon
     st.fixed_dictionaries({label: st.sampled_from(["x", "new"]) for label in "xyz"}),
     st.sets(st.sampled_from(WORDS), min_size=1),
 )
-def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(
+def test_layered_counts_are_renamed_and_pruned_as_if_recounted(
     corpus: Dated, new: dict[str, str], words: set[str]
 ) -> None:
     counts = recounted(corpus)
@@ -279,7 +279,7 @@ def test_counted_layers_are_renamed_and_pruned_as_if_counted_again(
 
 @examples(20)
 @given(dated)
-def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -> None:
+def test_estimates_use_the_sum_of_all_layers(corpus: Dated) -> None:
     counts, undated = (
         recounted(corpus),
         count([(label, text.encode()) for label, text, _ in corpus], WHOLE),
@@ -313,7 +313,7 @@ def test_everything_is_estimated_from_the_sum_of_counted_layers(corpus: Dated) -
     assert terms.size == part.n_terms
 
 
-def test_a_file_has_not_too_many_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_file_with_too_many_layers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = file_of(recounted([("x", "ant", "2024"), ("y", "bee", "2025")]))
     monkeypatch.setattr(state, "MAX_LABEL_LAYER_COLUMNS", 5)
     with TemporaryDirectory() as folder:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None:
+def test_negated_seed_word_is_a_seed_word_of_all_other_classes(tmp_path: Path) -> None:
     write("s", "a\tant\nb\tred bee\t3\n\nc\t!ant\t2\n")
     seeds = read_seeds("s")
     assert seeds == [
@@ -50,7 +50,7 @@ def test_a_word_against_a_class_is_a_word_for_all_others(tmp_path: Path) -> None
     assert expand_negative_seeds(seeds, ["c"]) == []
 
 
-def test_equal_pseudo_counts_add_like_others(tmp_path: Path) -> None:
+def test_seed_words_with_the_same_term_add(tmp_path: Path) -> None:
     analysis = Analysis.from_settings(Settings(stop_words="none", stemmer="snowball"))
     table, _ = count_documents([("a", b"ant"), ("b", b"bee")], analysis)
     for second in (5.0, 4.0):
@@ -71,13 +71,13 @@ def test_equal_pseudo_counts_add_like_others(tmp_path: Path) -> None:
         "\tant\n",
     ],
 )
-def test_other_lines_are_refused_with_their_number(text: str, tmp_path: Path) -> None:
+def test_invalid_seed_lines_are_refused_with_their_number(text: str, tmp_path: Path) -> None:
     write("s", text)
     with pytest.raises(PathError, match=r"line \d is not a class|at least 2 classes"):
         read_seeds("s")
 
 
-def test_one_class_is_enough_beside_labels(tmp_path: Path) -> None:
+def test_one_class_of_seeds_is_enough_with_labels(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_text("a\tant\n")
     assert read_seeds(str(path), min_classes=1) == [
@@ -88,7 +88,7 @@ def test_one_class_is_enough_beside_labels(tmp_path: Path) -> None:
         read_seeds(str(path), min_classes=1)
 
 
-def test_pseudo_counts_add_to_counts_which_stay_as_they_are() -> None:
+def test_seed_pseudo_counts_do_not_change_the_counts() -> None:
     analysis = Analysis.from_settings(Settings(stop_words="none", stemmer="none", weighting="log"))
     table, _ = count_documents([("x", b"ant bee"), ("y", b"bee cat")], analysis)
     seeds = [
@@ -133,9 +133,7 @@ def fitted(seeds: list[SeedTerm], **parameters: Any) -> TextClassifier:
     strategies.corpora,
     st.lists(st.tuples(st.sampled_from(strategies.WORDS), st.floats(0.1, 50)), max_size=4),
 )
-def test_what_is_observed_is_what_documents_count(
-    corpus: list[Any], pairs: list[tuple[str, float]]
-) -> None:
+def test_observed_counts_exclude_seeds(corpus: list[Any], pairs: list[tuple[str, float]]) -> None:
     statistics = statistics_of(corpus)
     seeds = [SeedTerm(statistics.classes[0], (word,), amount) for word, amount in pairs]
     observed, terms = (
@@ -151,7 +149,7 @@ def test_what_is_observed_is_what_documents_count(
 
 
 @pytest.mark.parametrize("by", ["presence", "chi2"])
-def test_tables_of_documents_have_no_seeds(by: str) -> None:
+def test_feature_selection_by_document_tables_ignores_seeds(by: str) -> None:
     of_both = [
         {
             format_term_name(model, term): score
@@ -163,7 +161,7 @@ def test_tables_of_documents_have_no_seeds(by: str) -> None:
     assert of_both[0] == pytest.approx(of_both[1])
 
 
-def test_mutual_information_is_of_the_models_that_answer() -> None:
+def test_mutual_information_uses_the_smoothed_models() -> None:
     """φ_jk = (m_jk + A + A_jk)/(N_k + A·V + Σ_j A_jk), and I_j = Σ_k φ_jk π_k log(φ_jk / Σ_l φ_jl π_l)."""
     model = fitted(SEEDS)
     found = {
@@ -175,7 +173,7 @@ def test_mutual_information_is_of_the_models_that_answer() -> None:
     assert found["ant"] == pytest.approx((phi * pi * np.log(phi / (phi @ pi))).sum())
 
 
-def test_left_out_documents_are_answered_by_a_model_that_forgot_them() -> None:
+def test_held_out_documents_are_scored_without_their_counts_but_with_seeds() -> None:
     model = fitted(SEEDS, class_prior="uniform", calibration="none")
     unseen = model.fitted.classifier.leave_one_out(model.counts.sample.documents)
     texts = {}
@@ -186,7 +184,7 @@ def test_left_out_documents_are_answered_by_a_model_that_forgot_them() -> None:
     assert found == [pytest.approx(each) for each in sorted(texts.values())]
 
 
-def test_generated_documents_are_as_long_as_those_of_training() -> None:
+def test_generated_documents_are_not_lengthened_by_seeds() -> None:
     drawn = [
         [len(document.terms) for document in DocumentGenerator(fitted(seeds)).generate(200, "x")]
         for seeds in ([], [SeedTerm("x", ("ant",), 500.0)])
@@ -194,7 +192,7 @@ def test_generated_documents_are_as_long_as_those_of_training() -> None:
     assert drawn[0] == drawn[1]
 
 
-def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
+def test_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
     rows = [
         {"height": height, "hair": hair} for height, hair in ("td", "sd", "tb", "tr", "sb", "tb")
     ]
@@ -248,7 +246,7 @@ def test_a_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
         ("height=", "no value of --categorical"),
     ],
 )
-def test_a_seed_that_no_column_can_hold_is_refused(word: str, said: str, tmp_path: Path) -> None:
+def test_seed_that_no_column_can_contain_is_refused(word: str, said: str, tmp_path: Path) -> None:
     write("t.csv", "likes,height,age\n+,t,3\n-,s,4\n")
     write("s", f"+\t{word}\n")
     assert said in fail(

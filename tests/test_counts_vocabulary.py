@@ -30,7 +30,7 @@ def names(vocabulary: Vocabulary) -> list[str]:
 
 
 @given(terms)
-def test_a_growing_vocabulary_freezes_in_the_order_of_utf8_bytes(found: list[str]) -> None:
+def test_frozen_vocabulary_is_in_utf8_byte_order(found: list[str]) -> None:
     growing = GrowingVocabulary()
     ids = growing.intern(found)
     assert growing.intern(found[::-1]) == ids[::-1]
@@ -40,9 +40,7 @@ def test_a_growing_vocabulary_freezes_in_the_order_of_utf8_bytes(found: list[str
 
 
 @given(terms, terms)
-def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(
-    held: list[str], asked: list[str]
-) -> None:
+def test_bisection_and_dictionary_find_the_same_terms(held: list[str], asked: list[str]) -> None:
     filler = [f"\ue000{number:05d}" for number in range(400)]
     listed = sorted({*held, *filler})
     number = {term: i for i, term in enumerate(listed)}
@@ -55,7 +53,7 @@ def test_a_few_terms_found_by_bisection_are_found_as_many_in_a_dictionary(
 
 @pytest.mark.parametrize("order", range(1, 5))
 @given(mine=documents, theirs=documents)
-def test_a_union_holds_both_and_tells_where_each_term_went(
+def test_union_contains_both_and_maps_each_term(
     order: int, mine: list[list[str]], theirs: list[list[str]]
 ) -> None:
     left, right = vocabulary_of(mine, order), vocabulary_of(theirs, order)
@@ -74,7 +72,7 @@ long_terms = st.lists(
 
 
 @given(long_terms, long_terms)
-def test_a_union_tells_terms_with_a_long_beginning_in_common_apart(
+def test_union_distinguishes_terms_with_a_long_common_prefix(
     mine: list[str], theirs: list[str]
 ) -> None:
     left, right = (Vocabulary.from_terms(sorted({*side, "z"})) for side in (mine, theirs))
@@ -86,7 +84,7 @@ def test_a_union_tells_terms_with_a_long_beginning_in_common_apart(
 
 @pytest.mark.parametrize("order", range(1, 5))
 @given(all_of=documents, some=st.sets(st.integers(0, 4)))
-def test_restricting_to_the_terms_of_some_documents_leaves_their_vocabulary(
+def test_restrict_keeps_the_vocabulary_of_the_chosen_documents(
     order: int, all_of: list[list[str]], some: set[int]
 ) -> None:
     vocabulary = vocabulary_of(all_of, order)

@@ -70,7 +70,7 @@ def rows(matrix: DocumentTermMatrix, statistics: CountTable) -> list[dict[str, f
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @examples(4)
 @given(corpus=strategies.corpora, over=st.sets(st.sampled_from(strategies.WORDS)))
-def test_documents_and_cells_are_weighted_as_one_by_one(
+def test_weights_match_the_slow_twin(
     weighting: str, corpus: list[Labelled], over: set[str]
 ) -> None:
     statistics, documents = counted(corpus)
@@ -101,7 +101,7 @@ def test_documents_and_cells_are_weighted_as_one_by_one(
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @examples(4)
 @given(corpus=strategies.corpora, random=st.randoms(use_true_random=False))
-def test_sums_are_the_same_to_the_last_bit_in_any_order(
+def test_weighted_sums_are_bitwise_equal_in_any_order(
     weighting: str, corpus: list[Labelled], random: Any
 ) -> None:
     shuffled = random.sample(corpus, len(corpus))
@@ -119,9 +119,7 @@ def test_sums_are_the_same_to_the_last_bit_in_any_order(
 
 
 @given(corpus=strategies.corpora, data=st.data())
-def test_a_part_is_weighted_as_if_it_were_alone(
-    corpus: list[Labelled], data: st.DataObject
-) -> None:
+def test_subset_is_weighted_as_if_alone(corpus: list[Labelled], data: st.DataObject) -> None:
     """Inverse document frequencies are those of the part, and terms that are in none of its documents are nowhere."""
     chosen = np.array(
         data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any))
@@ -140,7 +138,7 @@ def test_a_part_is_weighted_as_if_it_were_alone(
 
 
 @given(corpus=strategies.corpora.filter(lambda corpus: len(corpus) > 1), data=st.data())
-def test_sums_of_logs_add_and_subtract(corpus: list[Labelled], data: st.DataObject) -> None:
+def test_log_sums_add_and_subtract(corpus: list[Labelled], data: st.DataObject) -> None:
     chosen = np.array(
         data.draw(
             st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(
@@ -161,16 +159,14 @@ def test_sums_of_logs_add_and_subtract(corpus: list[Labelled], data: st.DataObje
     assert add_log_sums(*counted(corpus[::-1])) == whole
 
 
-def test_weights_of_documents_need_documents() -> None:
+def test_tfidf_without_documents_raises() -> None:
     statistics, _ = counted([("x", ["ant"])])
     with pytest.raises(ValueError, match="tfidf needs the documents"):
         weigh_cells("tfidf", statistics, np.ones(1, np.bool_), None)
 
 
 @given(corpus=strategies.corpora, size=st.integers(0, 12))
-def test_the_places_of_a_sample_are_those_of_its_documents(
-    corpus: list[Labelled], size: int
-) -> None:
+def test_sample_positions_are_those_of_its_documents(corpus: list[Labelled], size: int) -> None:
     from nbtext.counts.documents import DocumentSample
 
     _, documents = counted(corpus)

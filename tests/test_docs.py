@@ -74,7 +74,7 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_demo_is_a_screenful_and_right_as_often_as_it_says(desk: Path) -> None:
+def test_make_demo_fits_a_screen_and_reaches_its_accuracy(desk: Path) -> None:
     lines = said("make demo", desk)
     assert len(lines) <= 40
     assert (
@@ -121,7 +121,7 @@ def fits(expected: list[str], found: list[str]) -> bool:
     )
 
 
-def test_fits() -> None:
+def test_fits_matches_lines_with_ellipses() -> None:
     assert fits(["a", "...", "d"], ["a", "b", "c", "d"])
     assert fits(["a", "..."], ["a"])
     assert not fits(["a"], ["a", "b"])
@@ -129,7 +129,7 @@ def test_fits() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_what_the_page_shows_is_what_one_gets(
+def test_examples_of_the_page_run_with_the_shown_output(
     page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(desk)  # what a block of Python reads and writes is there too
@@ -184,14 +184,14 @@ def command_of(line: str) -> str:
     return re.sub(r"(?<!\\)%.*", "", fields[5]).replace("\\%", "%")
 
 
-def test_command_of() -> None:
+def test_command_of_removes_the_time_of_a_crontab_line() -> None:
     assert (
         command_of('15 2 * * 1-5  cd /srv && x "$(date +\\%F)"%in') == 'cd /srv && x "$(date +%F)"'
     )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_every_block_of_a_page_is_run_but_for_those_without_commands(page: Path) -> None:
+def test_every_block_with_commands_is_run(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     kinds = re.findall(r"^```(.*)$", text, re.MULTILINE)
     assert len(kinds) % 2 == 0
@@ -203,7 +203,7 @@ def test_every_block_of_a_page_is_run_but_for_those_without_commands(page: Path)
         ), block
 
 
-def test_the_files_that_contributing_names_are_there() -> None:
+def test_files_named_in_contributing_exist() -> None:
     text = re.sub(
         r"^ *```.*?^ *```",
         "",
@@ -227,7 +227,7 @@ def reference() -> str:
     return done.text
 
 
-def test_the_reference_has_every_command_option_and_parameter(reference: str) -> None:
+def test_reference_has_every_command_option_and_parameter(reference: str) -> None:
     _, *parts = re.split(r"^## (.*)\n", reference, flags=re.MULTILINE)
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
     top = click.Context(program)
@@ -266,7 +266,7 @@ def test_the_reference_has_every_command_option_and_parameter(reference: str) ->
     )
 
 
-def test_the_reference_is_of_the_nbtext_beside_it(tmp_path: Path) -> None:
+def test_reference_describes_the_package_next_to_it(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -285,12 +285,12 @@ def headings(page: str) -> set[str]:
     )
 
 
-def test_headings() -> None:
+def test_headings_become_anchors() -> None:
     assert headings("## Is it `-v`?\n\n```python\n# no\n```\n") == {"is-it--v"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_the_links_of_a_page_lead_somewhere(page: Path, reference: str) -> None:
+def test_links_of_a_page_lead_to_existing_targets(page: Path, reference: str) -> None:
     for name, anchor in re.findall(
         r"\]\(([\w./-]+\.md)?(?:#([\w-]+))?\)", BLOCK.sub("", page.read_text(encoding="utf-8"))
     ):
@@ -300,7 +300,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path, reference: str) -> None:
             assert not anchor or anchor in headings(text), (name, anchor)
 
 
-def test_outside_the_repository_the_readme_has_no_link_or_picture_that_leads_nowhere() -> None:
+def test_readme_has_only_absolute_links_in_the_package() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert "](docs/" in readme
@@ -309,7 +309,7 @@ def test_outside_the_repository_the_readme_has_no_link_or_picture_that_leads_now
     assert re.findall(r"\]\((?!https?:)[^)]*\)", readme) == []
 
 
-def test_the_readme_names_what_ci_runs() -> None:
+def test_readme_names_the_make_targets_of_ci() -> None:
     readme, commands = (
         (REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run")
     )

@@ -272,13 +272,13 @@ def fields(owner: object) -> tuple[str, ...]:
 PATHS = sorted(set(dotted(PAGE)))
 
 
-def test_the_page_names_many_functions() -> None:
+def test_page_names_many_functions() -> None:
     assert len(PATHS) > 120
     assert dotted("`a.b`, `nbtext/a.py`, `--smoothing 0.1`, `log`, `a.b.c2`") == ("a.b", "a.b.c2")
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path: str) -> None:
+def test_every_named_function_is_defined_there_with_a_docstring(path: str) -> None:
     module, owner, last = place(path)
     if last in fields(owner):
         return
@@ -303,9 +303,9 @@ def test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path: st
         "language_model.dirichlet.LanguageModels.gone",
     ],
 )
-def test_what_is_not_there_would_be_found_out(path: str) -> None:
+def test_missing_names_would_be_detected(path: str) -> None:
     with pytest.raises((ImportError, AttributeError, AssertionError)):
-        test_what_is_named_is_there_where_it_is_defined_and_says_what_it_is(path)
+        test_every_named_function_is_defined_there_with_a_docstring(path)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -322,20 +322,20 @@ def test_every_row_has_a_formula_and_a_function() -> None:
     assert [row.name for row in found if not row.paths or not row.formula] == []
 
 
-def test_the_tests_that_the_page_names_are_there() -> None:
+def test_tests_named_on_the_page_exist() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)`", PAGE)
     assert named
     assert [path for path in named if not (REPOSITORY / path).is_file()] == []
 
 
 @pytest.mark.parametrize("symbol", SYMBOLS)
-def test_every_symbol_is_tied_to_the_code(symbol: str) -> None:
+def test_every_symbol_is_linked_to_the_code(symbol: str) -> None:
     assert [
         bool(row.formula and row.paths) for row in rows("in the code") if row.name == symbol
     ] == [True]
 
 
-def test_the_sections_come_in_the_order_of_lecture_notes() -> None:
+def test_sections_are_in_the_order_of_lecture_notes() -> None:
     assert tuple(sections())[: len(SECTIONS)] == SECTIONS
 
 

@@ -102,7 +102,9 @@ def test_each_page_fits_the_window_and_needs_no_network(
         ), page
 
 
-def test_search_finds_what_people_ask_and_no_code(reader: browser.Browser, site: Path) -> None:
+def test_search_finds_the_pages_of_typical_questions_and_no_code(
+    reader: browser.Browser, site: Path
+) -> None:
     reader.open(site / "search.html", width=WIDE)
     for question, page in QUESTIONS.items():
         found = reader.value(
@@ -115,7 +117,7 @@ def test_search_finds_what_people_ask_and_no_code(reader: browser.Browser, site:
     ) == ["mathematics"]
 
 
-def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> None:
+def test_formulas_have_subscripts_and_links_to_their_functions(site: Path) -> None:
     page = (site / "mathematics.html").read_text(encoding="utf-8")
     assert "φ<sub>jk</sub>" in page
     assert not re.search(
@@ -129,7 +131,7 @@ def test_formulas_have_subscripts_and_lead_to_their_functions(site: Path) -> Non
     ).read_text(encoding="utf-8")
 
 
-def test_links_to_pages_are_called_by_their_titles(site: Path) -> None:
+def test_links_to_pages_show_their_titles(site: Path) -> None:
     for page in site.glob("*.html"):
         assert not re.search(
             r'<a class="reference internal"[^>]*>(<[^>]*>)*[\w/-]+\.md<',
@@ -155,7 +157,7 @@ def test_no_link_is_dead(site: Path) -> None:
     assert followed > 10_000
 
 
-def test_the_reference_has_an_anchor_for_each_option(site: Path) -> None:
+def test_reference_has_an_anchor_for_each_option(site: Path) -> None:
     anchors = Links(site / "reference.html").anchors
     assert {
         "train-smoothing",
@@ -166,7 +168,7 @@ def test_the_reference_has_an_anchor_for_each_option(site: Path) -> None:
     } <= anchors
 
 
-def test_the_table_of_rooms_is_that_of_the_house() -> None:
+def test_table_of_packages_matches_the_import_order() -> None:
     found = runpy.run_path(str(DOCS / "rooms.py"))["rooms"]()
     floors = [FLOOR[room.names[0]] for room in found]
     assert floors == sorted(floors)
@@ -176,7 +178,7 @@ def test_the_table_of_rooms_is_that_of_the_house() -> None:
     assert all(room.guide for room in found)
 
 
-def test_the_pictures_show_what_is_printed() -> None:
+def test_pictures_show_the_current_output() -> None:
     done = run([sys.executable, DOCS / "pictures.py", "--check"], env=HOUSE)
     assert done.status == 0, done
 

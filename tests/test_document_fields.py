@@ -40,7 +40,7 @@ def test_separators_become_spaces(text: bytes) -> None:
 
 
 @given(st.lists(st.tuples(NAMES, TEXT), max_size=4))
-def test_no_field_holds_a_separator(fields: Fields) -> None:
+def test_cleaned_fields_contain_no_separator(fields: Fields) -> None:
     assert list(clean_fields(fields)) == [(name, clean_text(content)) for name, content in fields]
 
 
@@ -53,13 +53,13 @@ def test_no_field_holds_a_separator(fields: Fields) -> None:
         [(b"a", b"\xc3"), (b"b", b"\xa9")],
     ],
 )
-def test_what_is_no_utf8_is_refused_while_its_document_is_known(fields: Fields) -> None:
+def test_invalid_utf8_in_fields_raises_when_the_document_is_known(fields: Fields) -> None:
     """A reader may cut a character; whoever reads the document makes this its problem."""
     with pytest.raises(UnicodeDecodeError):
         clean_fields(fields)
 
 
-def test_the_joined_bytes_are_those_of_every_model_and_ledger_so_far() -> None:
+def test_serialised_bytes_are_stable() -> None:
     fields = [(b"subject", b"free offer"), (b"from", b""), (b"", b"host:y.com tag:x")]
     assert serialise_document(b"win") == serialise_document(b"win", [], ()) == b"win"
     assert (
@@ -71,7 +71,7 @@ def test_the_joined_bytes_are_those_of_every_model_and_ledger_so_far() -> None:
 
 
 @given(CLEAN, FIELDS, st.lists(st.text(alphabet="ab 1", max_size=3), max_size=3))
-def test_documents_that_differ_have_other_bytes(
+def test_different_documents_have_different_bytes(
     text: bytes, fields: Fields, values: list[str]
 ) -> None:
     before, mark, after = serialise_document(text, fields, values).partition(b"\x1e")
@@ -81,7 +81,7 @@ def test_documents_that_differ_have_other_bytes(
 
 
 @given(CLEAN, FIELDS)
-def test_fields_are_shown_as_lines_after_the_text(text: bytes, fields: Fields) -> None:
+def test_fields_are_rendered_as_lines_after_the_text(text: bytes, fields: Fields) -> None:
     whole = render_document(text, fields)
     places = list(iter_content_offsets(text, fields))
     assert [
@@ -94,13 +94,13 @@ def test_fields_are_shown_as_lines_after_the_text(text: bytes, fields: Fields) -
 
 
 @given(FIELDS)
-def test_fields_in_json_are_those_that_were_written(fields: Fields) -> None:
+def test_fields_in_json_are_read_back(fields: Fields) -> None:
     assert (
         parse_field_pairs([[name.decode(), content.decode()] for name, content in fields]) == fields
     )
 
 
-def test_a_weight_other_than_one_makes_another_document_for_the_ledger() -> None:
+def test_weight_other_than_one_changes_the_bytes_of_the_document() -> None:
     assert [append_weight(b"text", units) for units in (WEIGHT_UNIT, 1, 2000)] == [
         b"text",
         b"text\xff1",
@@ -120,5 +120,5 @@ def test_a_weight_other_than_one_makes_another_document_for_the_ledger() -> None
         ("x" * 99, "x" * 60),
     ],
 )
-def test_names_of_fields_hold_no_white_space_colon_or_separator(name: str, kept: str) -> None:
+def test_field_names_have_no_white_space_colon_or_separator(name: str, kept: str) -> None:
     assert normalise_field_name(name) == kept.encode()

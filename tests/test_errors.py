@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         (LockedError, 5),
     ],
 )
-def test_every_kind_has_its_exit_status(kind: type[NbtextError], status: int) -> None:
+def test_every_error_class_has_its_exit_status(kind: type[NbtextError], status: int) -> None:
     assert kind("wrong").exit_status == status
 
 
@@ -65,7 +65,7 @@ def test_every_exit_status_is_documented() -> None:
     assert {kind.exit_status for kind in kinds} | {0, 6} == documented
 
 
-def test_an_error_says_where_what_and_what_to_do() -> None:
+def test_error_message_has_location_cause_and_hint() -> None:
     assert str(PathError("cannot write")) == "cannot write"
     assert str(PathError("cannot write", where="a/b")) == "a/b: cannot write"
     assert str(PathError("cannot write", hint="make room")) == "cannot write; make room"
@@ -75,7 +75,7 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
     )
 
 
-def test_wrong_usage_is_a_value_error_for_those_who_know_no_other() -> None:
+def test_usage_error_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="wrong"):
         raise UsageError("wrong")
 
@@ -89,7 +89,7 @@ def test_wrong_usage_is_a_value_error_for_those_who_know_no_other() -> None:
         (BlockingIOError(), "blockingioerror"),
     ],
 )
-def test_the_reason_is_what_the_system_said_without_the_path(problem: OSError, said: str) -> None:
+def test_describe_os_error_omits_the_path(problem: OSError, said: str) -> None:
     assert describe_os_error(problem) == said
 
 
@@ -114,18 +114,18 @@ def plurals_after_a_number(source: str) -> Iterator[str]:
                     yield f"{{{shown}}}{after.value}"
 
 
-def test_no_count_is_printed_with_a_fixed_plural() -> None:
+def test_counts_are_never_printed_with_a_fixed_plural() -> None:
     for path in FILES:
         assert list(plurals_after_a_number(path.read_text(encoding="utf-8"))) == [], path
 
 
-def test_a_fixed_plural_is_found() -> None:
+def test_fixed_plural_is_detected() -> None:
     assert list(plurals_after_a_number('f"{n:,} documents, {MOST:,} terms, {name} classes"')) == [
         "{n} documents, "
     ]
 
 
-def test_one_is_singular_and_all_others_plural() -> None:
+def test_format_quantity_uses_singular_only_for_one() -> None:
     assert [format_quantity(n, "class") for n in (0, 1, 2, 1000)] == [
         "0 classes",
         "1 class",
@@ -135,7 +135,7 @@ def test_one_is_singular_and_all_others_plural() -> None:
     assert format_quantity(1, "training document") == "1 training document"
 
 
-def test_a_model_of_one_document(tmp_path: Path) -> None:
+def test_model_of_one_document_is_described_in_the_singular(tmp_path: Path) -> None:
     write("c.tsv", "a\tmoon\n")
     trained = nbtext("train c.tsv -v -m m --sample 0")
     assert any("1 class, 1 document, 1 token, 1 term, " in note for note in trained.notes)

@@ -26,7 +26,7 @@ def candidates(*tries: str, reading: Reading = READING, **given: object) -> list
     return make_candidates(tries, given, reading, read_parameter_value)
 
 
-def test_combinations_are_all_of_them_the_last_fastest() -> None:
+def test_expand_combinations_varies_the_last_setting_fastest() -> None:
     assert expand_combinations((), {}) == [{}]
     found = expand_combinations(["ngrams=1,2", "--smoothing=0.1,auto,0.1"], {})
     assert found == [{"ngrams": n, "smoothing": a} for n in "12" for a in ("0.1", "auto")]
@@ -41,7 +41,7 @@ def test_combinations_are_all_of_them_the_last_fastest() -> None:
         expand_combinations([f"min-df={numbers},101", "ngrams=1,2,3,4,5,6,7,8,9,10"], {})
 
 
-def test_candidates_are_spelt_as_options() -> None:
+def test_candidates_are_written_as_options() -> None:
     [first, second] = candidates("top=5,none", char_ngrams="2-3")
     assert (first.to_options(), second.to_options()) == ({"top": "none"}, {"top": "5"})
     assert (first.to_arguments(), second.to_arguments()) == ([], ["--top", "5"])
@@ -57,7 +57,7 @@ def test_candidates_are_spelt_as_options() -> None:
         (("smoothing=1,1.0",), [{}, {"smoothing": "1"}]),
     ],
 )
-def test_the_default_is_tried_first_and_no_setting_twice(
+def test_default_is_tried_first_and_no_setting_twice(
     tries: tuple[str, ...], texts: list[dict[str, str | None]]
 ) -> None:
     found = candidates(*tries)
@@ -65,7 +65,7 @@ def test_the_default_is_tried_first_and_no_setting_twice(
     assert [candidate.is_default for candidate in found] == [True, *[False] * (len(texts) - 1)]
 
 
-def test_the_default_has_what_the_user_gave() -> None:
+def test_default_candidate_has_the_users_settings() -> None:
     [default, other] = candidates(
         "smoothing=2", classifier="complement", reading=Reading(format="csv")
     )
@@ -73,7 +73,7 @@ def test_the_default_has_what_the_user_gave() -> None:
     assert (other.settings.classifier, other.settings.smoothing) == ("complement", 2)
 
 
-def test_the_known_good_are_different_settings_by_analysis() -> None:
+def test_portfolio_has_different_settings_grouped_by_analysis() -> None:
     found = candidates()
     assert len(found) == len(PORTFOLIO)
     assert select_trainable(found)[1] == []
@@ -82,7 +82,7 @@ def test_the_known_good_are_different_settings_by_analysis() -> None:
     assert found[0].settings == Settings(reading=Reading())
 
 
-def test_what_the_user_gave_holds_for_all_that_are_candidates() -> None:
+def test_user_settings_apply_to_every_candidate() -> None:
     found = candidates(stop_words="none", classifier="logistic")
     assert {
         (candidate.settings.stop_words, candidate.settings.classifier) for candidate in found
@@ -95,7 +95,7 @@ def test_what_the_user_gave_holds_for_all_that_are_candidates() -> None:
     )
 
 
-def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
+def test_invalid_combinations_are_skipped_unless_all_are() -> None:
     found = candidates("classifier=bernoulli,multinomial", "weighting=counts,tfidf,binary")
     left, out = select_trainable(found)
     assert len(left) + len(out) == 6
@@ -117,13 +117,13 @@ def test_those_that_cannot_be_are_left_out_unless_all_are() -> None:
         )
 
 
-def test_counted_features_have_no_words() -> None:
+def test_candidates_for_counted_features_have_no_ngrams() -> None:
     left, out = select_trainable(candidates(reading=Reading(format="svmlight")))
     assert {candidate.settings.ngrams for candidate in left} == {1}
     assert any("features are counted already" in str(each) for each in out)
 
 
-def test_updatable_models_need_no_documents() -> None:
+def test_updatable_candidates_need_no_documents() -> None:
     found = candidates()
     left, out = select_trainable(found, updatable=True)
     assert left

@@ -58,7 +58,7 @@ documents = st.lists(st.tuples(*[st.sampled_from(LABELS)] * 3), min_size=1, max_
 
 @example(1, 9)
 @given(st.integers(0, 300), st.integers(0, 300))
-def test_mcnemar_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
+def test_mcnemar_p_value_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
     n = only_a + only_b
     exact = min(
         Fraction(1), 2 * Fraction(sum(comb(n, i) for i in range(min(only_a, only_b) + 1)), 2**n)
@@ -71,7 +71,7 @@ def test_mcnemar_is_the_exact_binomial_test(only_a: int, only_b: int) -> None:
         )
 
 
-def test_mcnemar_of_a_million_documents() -> None:
+def test_mcnemar_p_value_works_for_a_million_documents() -> None:
     assert compute_mcnemar_p_value(498_000, 502_000) == pytest.approx(
         binomtest(498_000, 1_000_000).pvalue, rel=1e-8
     )
@@ -80,7 +80,7 @@ def test_mcnemar_of_a_million_documents() -> None:
 
 
 @given(documents)
-def test_the_table_and_the_figures_are_those_of_each_document(
+def test_comparison_matches_a_count_over_documents(
     rows: list[tuple[str, str, str]],
 ) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
@@ -122,7 +122,7 @@ def test_the_table_and_the_figures_are_those_of_each_document(
 
 
 @given(documents, st.randoms(use_true_random=False))
-def test_the_order_of_documents_does_not_matter(
+def test_document_order_does_not_change_the_comparison(
     rows: list[tuple[str, str, str]], random: np.random.RandomState
 ) -> None:
     shuffled = list(rows)
@@ -150,7 +150,7 @@ def test_the_order_of_documents_does_not_matter(
 
 
 @pytest.mark.repeated
-def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
+def test_bootstrap_of_predictions_matches_resampled_documents() -> None:
     generator = np.random.default_rng(1)
     truth = generator.choice(LABELS, 200)
     a, b = (
@@ -180,7 +180,7 @@ def test_redrawn_answers_spread_as_redrawn_documents_do() -> None:
 
 
 @pytest.mark.parametrize("tail", [0.0, 30.0])
-def test_redrawn_means_spread_as_redrawn_documents_do(tail: float) -> None:
+def test_bootstrap_of_means_matches_resampled_documents(tail: float) -> None:
     generator = np.random.default_rng(2)
     values = np.concatenate(
         (generator.normal(0.1, 1, 500), generator.normal(0, 1e-9, 500), np.full(3, tail))
@@ -195,12 +195,12 @@ def test_redrawn_means_spread_as_redrawn_documents_do(tail: float) -> None:
     )
 
 
-def test_means_of_what_is_infinite_are_not_redrawn() -> None:
+def test_bootstrap_of_infinite_values_returns_none() -> None:
     assert bootstrap_mean(np.array([0.0, np.inf]), Bootstrap(10)) is None
     assert bootstrap_mean(np.array([0.0, np.nan]), Bootstrap(10)) is None
 
 
-def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> None:
+def test_equally_good_models_are_rarely_significantly_different() -> None:
     found = dict.fromkeys(("accuracy", "macro_f1", "log_loss", "brier"), 0)
     for seed in range(200):
         generator = np.random.default_rng(seed)
@@ -216,7 +216,7 @@ def test_models_that_are_equally_good_differ_beyond_chance_in_few_cases() -> Non
     assert all(0 < times <= 20 for times in found.values()), found
 
 
-def test_few_documents_show_nothing() -> None:
+def test_few_documents_give_no_significant_difference() -> None:
     truth, wrong = ["ape"] * 5, ["bee"] * 5
     summary = to_json_values(
         _Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result()
@@ -241,7 +241,7 @@ def test_few_documents_show_nothing() -> None:
     ]
 
 
-def test_classes_may_differ_and_are_compared_by_name() -> None:
+def test_models_with_different_classes_are_compared_by_name() -> None:
     truth = ["ape", "bee", "cow", "dog"]
     a = judged(["ape", "bee"], truth, ["ape", "bee", "bee", "bee"])
     b = judged(["bee", "cow"], truth, ["cow", "bee", "cow", "bee"])
@@ -264,7 +264,7 @@ def test_classes_may_differ_and_are_compared_by_name() -> None:
     assert summary["differences"]["brier"]["interval"] is not None
 
 
-def test_no_answer_is_wrong_and_differs_from_an_answer() -> None:
+def test_abstaining_counts_as_wrong_and_differs_from_a_prediction() -> None:
     truth = ["ape", "bee"]
     summary = to_json_values(
         _Comparison(
@@ -284,7 +284,7 @@ def documents_of(texts: dict[str, str]) -> list[Document]:
     return [Document(name, name.partition("/")[0], text.encode()) for name, text in texts.items()]
 
 
-def test_a_model_and_itself_do_not_differ() -> None:
+def test_model_compared_with_itself_has_no_difference() -> None:
     model = of_pets()
     comparison = compare_on_documents(
         model,
@@ -309,7 +309,7 @@ def test_a_model_and_itself_do_not_differ() -> None:
     assert not any(of["beyond_chance"] for of in summary["differences"].values())
 
 
-def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order() -> None:
+def test_each_model_uses_its_own_analysis_and_disagreements_keep_their_order() -> None:
     texts, labels = ["a cat", "a cats", "dog"], ["one", "many", "one"]
     stemmed = TextClassifier().fit(texts, labels)
     plain = TextClassifier(stemmer="none").fit(texts, labels)
@@ -340,7 +340,7 @@ def test_each_model_analyses_with_its_own_settings_and_changes_are_kept_in_order
     assert compare_on_documents(stemmed, plain, documents_of(asked)).disagreements == []
 
 
-def test_what_is_impossible_has_no_answer() -> None:
+def test_impossible_document_has_no_prediction() -> None:
     a, b = of_pets(estimate="ml"), of_pets()
     comparison = compare_on_documents(
         a, b, documents_of({"cats/1": "cats bark"}), keep_disagreements=True

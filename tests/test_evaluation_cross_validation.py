@@ -103,9 +103,7 @@ def counted(
     ids=["all classes", "classes without training documents"],
 )
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_a_fold_is_judged_as_by_a_model_trained_apart(
-    settings: dict[str, Any], gone: set[str]
-) -> None:
+def test_fold_matches_a_model_trained_separately(settings: dict[str, Any], gone: set[str]) -> None:
     """What is learnt from a part, and said of the rest, is what a model fitted on the part alone learns and says."""
     training = np.array([label not in gone for label, _ in DESK]) & (np.arange(len(DESK)) % 4 != 1)
     statistics, rows, parameters = counted(DESK, **settings)
@@ -133,7 +131,7 @@ def test_a_fold_is_judged_as_by_a_model_trained_apart(
 
 
 @pytest.mark.parametrize("by", CRITERIA)
-def test_no_term_speaks_for_a_class_without_documents(by: str) -> None:
+def test_class_without_documents_does_not_change_term_selection(by: str) -> None:
     with_it = statistics_from_table(
         [[1, 2, 0], [50, 40, 0], [9, 0, 0]], [9, 8, 0], [[1, 2, 0], [9, 8, 0], [3, 0, 0]]
     )
@@ -146,7 +144,7 @@ def test_no_term_speaks_for_a_class_without_documents(by: str) -> None:
     np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-12)
 
 
-def test_figures_are_those_of_the_answers_of_all_folds() -> None:
+def test_metrics_are_computed_from_predictions_of_all_folds() -> None:
     statistics, rows, parameters = counted(DESK)
     folds = draw_stratified_folds(rows.classes, 5, np.random.default_rng(0))
     answers = np.empty(len(DESK), np.int64)
@@ -177,7 +175,7 @@ def test_figures_are_those_of_the_answers_of_all_folds() -> None:
         )
 
 
-def test_repeats_are_pooled_without_making_intervals_narrow() -> None:
+def test_repeats_are_pooled_without_narrower_intervals() -> None:
     statistics, rows, parameters = counted(DESK, smoothing=1, calibration="none")
     subsets = Subsets(statistics, rows)
     divisions = [
@@ -206,7 +204,7 @@ def test_repeats_are_pooled_without_making_intervals_narrow() -> None:
 
 
 @pytest.mark.parametrize("by", ["mutual-information", "presence", "chi2", "log-odds"])
-def test_labels_at_random_score_at_chance_with_selected_terms(
+def test_random_labels_score_at_chance_with_selected_terms(
     by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = np.random.default_rng(0).integers(3000, size=(400, 30)).tolist()
@@ -245,7 +243,7 @@ def test_labels_at_random_score_at_chance_with_selected_terms(
     ],
     ids=str,
 )  # fmt: skip
-def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> None:
+def test_leave_one_out_equals_training_on_all_others(settings: dict[str, Any]) -> None:
     documents = [*DESK[::4], ("once", b"one document of its own class")]
     settings = {"smoothing": 0.3, "calibration": "none", **settings}
     statistics, rows, parameters = counted(documents, **settings)
@@ -264,7 +262,7 @@ def test_leaving_one_out_is_training_on_all_others(settings: dict[str, Any]) -> 
     assert block.posterior.log_p[-1, statistics.classes.index("once")] == -np.inf
 
 
-def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leave_one_out_in_blocks_gives_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics, rows, parameters = counted(DESK)
     whole = evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0))
     monkeypatch.setattr(
@@ -279,7 +277,7 @@ def test_leaving_one_out_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPat
     assert in_blocks.log_loss == pytest.approx(whole.log_loss, rel=1e-12)
 
 
-def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
+def test_single_document_of_a_class_has_an_unknown_label() -> None:
     documents = [*DESK, ("once", b"one document of its own class")]
     statistics, rows, parameters = counted(documents)
     for held_out in (
@@ -298,7 +296,9 @@ def test_the_only_document_of_a_class_has_an_unknown_label() -> None:
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
-def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folds_in_processes_give_the_same_result(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cross_validation, "MIN_PARALLEL_ENTRIES", 0)
     statistics, rows, parameters = counted(DESK, top=50)
     subsets, divisions = (
@@ -313,7 +313,7 @@ def test_processes_judge_folds_as_one_does(jobs: int, monkeypatch: pytest.Monkey
         cross_validate(*few_terms(), [Folds(np.array([0, 1, 0]), 2)], jobs=jobs)
 
 
-def test_scores_are_kept_for_ranking_if_those_of_all_tested_documents_are_few_enough(
+def test_scores_for_ranking_are_kept_if_few_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     statistics, rows, parameters = counted(DESK, top=50)
@@ -329,7 +329,7 @@ def test_scores_are_kept_for_ranking_if_those_of_all_tested_documents_are_few_en
         assert (result.macro_roc_auc is not None) == ranked
 
 
-def test_what_no_class_can_say_has_no_answer() -> None:
+def test_documents_impossible_in_every_class_have_no_prediction() -> None:
     documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
     statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")
     swapped = [*documents[:3], ("b", b"bee ant")]
@@ -366,7 +366,7 @@ def assert_a_division(folds: Folds, n_documents: int) -> None:
     assert folds.is_ordered or tested.all()
 
 
-def test_folds_spread_the_rarest_label_of_documents_with_several() -> None:
+def test_folds_stratify_by_the_rarest_label_of_each_document() -> None:
     """Each label that is the rarest of a document stands in the training part of each fold, if it has as many documents as there are folds."""
     sets = [["many"]] * 40 + [["many", "few"]] * 5 + [["few", "rare"]] * 5 + [[]] * 10
     documents = [
@@ -387,7 +387,7 @@ def test_folds_spread_the_rarest_label_of_documents_with_several() -> None:
 
 
 @given(classes=numbers, n_folds=counts_of_folds, seed=st.integers(0, 9))
-def test_stratified_folds_spread_every_class_evenly(
+def test_stratified_folds_distribute_every_class_evenly(
     classes: list[int], n_folds: int, seed: int
 ) -> None:
     assume(n_folds <= len(classes))
@@ -400,7 +400,7 @@ def test_stratified_folds_spread_every_class_evenly(
     assert again.fold_indices.tolist() == folds.fold_indices.tolist()
 
 
-def test_another_seed_divides_otherwise() -> None:
+def test_different_seeds_give_different_folds() -> None:
     classes = np.repeat([0, 1], 50)
     first, second = (
         draw_stratified_folds(classes, 5, np.random.default_rng(seed)).fold_indices.tolist()
@@ -420,7 +420,9 @@ def test_another_seed_divides_otherwise() -> None:
     n_folds=counts_of_folds,
     seed=st.integers(0, 9),
 )
-def test_no_group_is_on_both_sides(groups: list[int], n_folds: int, seed: int) -> None:
+def test_group_is_never_in_training_and_test_part(
+    groups: list[int], n_folds: int, seed: int
+) -> None:
     assume(n_folds <= len(set(groups)))
     folds = draw_grouped_folds(rank_values(groups), n_folds, np.random.default_rng(seed))
     assert_a_division(folds, len(groups))
@@ -431,16 +433,14 @@ def test_no_group_is_on_both_sides(groups: list[int], n_folds: int, seed: int) -
     assert sizes.max() - sizes.min() <= largest
 
 
-def test_groups_go_to_the_smallest_fold_the_largest_first() -> None:
+def test_largest_groups_are_assigned_first_to_the_smallest_fold() -> None:
     groups = np.repeat(np.arange(6), [9, 7, 6, 5, 4, 2])
     folds = draw_grouped_folds(groups, 3, np.random.default_rng(0))
     assert sorted(np.bincount(folds.fold_indices).tolist()) == [11, 11, 11]
 
 
 @given(times=st.lists(st.integers(0, 30), min_size=3, max_size=80), n_folds=counts_of_folds)
-def test_folds_in_time_are_tested_on_what_came_strictly_before(
-    times: list[int], n_folds: int
-) -> None:
+def test_ordered_folds_train_only_on_earlier_documents(times: list[int], n_folds: int) -> None:
     assume(n_folds < len(set(times)))
     folds = make_ordered_folds(np.array(times), n_folds)
     assert_a_division(folds, len(times))
@@ -450,7 +450,7 @@ def test_folds_in_time_are_tested_on_what_came_strictly_before(
         assert sorted(earlier.tolist()) == sorted(time for time in times if time <= earlier.max())
 
 
-def test_stretches_of_time_have_equally_many_documents() -> None:
+def test_ordered_folds_have_equally_many_documents() -> None:
     folds = make_ordered_folds(np.arange(110)[::-1], 10)
     assert np.bincount(folds.fold_indices + 1).tolist() == [10] * 11
     assert folds.fold_indices[0] == 9
@@ -471,11 +471,13 @@ def test_stretches_of_time_have_equally_many_documents() -> None:
         (["5", "5.0", "5"], [0, 0, 0]),
     ],
 )
-def test_times_are_numbers_if_all_are_else_text(values: list[str], order: list[int]) -> None:
+def test_times_are_compared_as_numbers_if_all_are_numeric(
+    values: list[str], order: list[int]
+) -> None:
     assert _rank_times(values, ["a", "b", "c"]).tolist() == order
 
 
-def test_what_cannot_be_divided_is_refused() -> None:
+def test_impossible_folds_are_refused() -> None:
     generator = np.random.default_rng(0)
     with pytest.raises(UsageError, match="only 3 documents, too few for 4 folds; lower folds"):
         draw_stratified_folds(np.array([0, 0, 1]), 4, generator)

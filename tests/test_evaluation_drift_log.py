@@ -54,7 +54,7 @@ TRAINING, OF_TRAINING = [1.0, 2.5, 3.0, 7.0, -4.0], [0, 0, 1, 2, 2, 2]
 
 
 @given(DAYS)
-def test_runs_of_a_model_together_are_the_run_over_all_their_documents(
+def test_pooled_runs_of_a_model_equal_one_run_of_all_documents(
     days: list[tuple[list[float], list[int]]],
 ) -> None:
     runs = [day(values, answers, TRAINING, OF_TRAINING) for values, answers in days]
@@ -79,7 +79,7 @@ def test_runs_of_a_model_together_are_the_run_over_all_their_documents(
         max_size=5,
     )
 )
-def test_runs_of_models_trained_anew_are_pooled_in_deviations_of_each_training(
+def test_pooled_runs_of_retrained_models_are_in_deviations_of_each_training(
     nights: list[tuple[list[float], list[float]]],
 ) -> None:
     runs = [day(values, [0], training, [0, 1]) for values, training in nights]
@@ -99,7 +99,7 @@ def test_runs_of_models_trained_anew_are_pooled_in_deviations_of_each_training(
     assert 0 <= pooled.chance <= 1
 
 
-def test_answers_of_models_trained_anew_are_compared_with_the_mixture_of_trainings() -> None:
+def test_pooled_predictions_are_compared_with_the_mixture_of_trainings() -> None:
     """By hand: 3 answers after a training of shares 1/2, 1/2, 0 and 1 after one of 0, 0, 1 expect 3/8, 3/8, 1/4."""
     runs = [day([1.0], [0, 1, 1], TRAINING, [0, 0, 1, 1]), day([1.0], [2], TRAINING, [2] * 8)]
     found = pool_runs(runs).figures[PREDICTIONS]
@@ -112,7 +112,7 @@ def test_answers_of_models_trained_anew_are_compared_with_the_mixture_of_trainin
 
 
 @given(st.lists(st.sampled_from(["m", "n", None]), min_size=1, max_size=9), st.integers(1, 9))
-def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) -> None:
+def test_runs_of_other_models_are_ignored(models: list[str | None], most: int) -> None:
     runs = [_LoggedRun(str(place), model, 1, {}, {}) for place, model in enumerate(models)]
     found, others = take_newest_runs(runs, most)
     places = [place for place, model in enumerate(models) if model == models[-1]][-most:]
@@ -123,7 +123,7 @@ def test_runs_of_other_models_are_left_out(models: list[str | None], most: int) 
     )
 
 
-def test_a_model_that_does_not_know_what_training_looked_like() -> None:
+def test_model_without_training_statistics_is_refused() -> None:
     model = TextClassifier(calibration="none").fit(["one text", "another"], ["a", "b"])
     with pytest.raises(UsageError, match="does not know what training looked like"):
         DriftRecorder(model)

@@ -17,7 +17,7 @@ from tests.process import SERVICE_DESK
 DESK = [(path.parent.name, path.read_bytes()) for path in sorted(SERVICE_DESK.rglob("*/*/*.txt"))]
 
 
-def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
+def test_log_odds_match_models_trained_without_the_document() -> None:
     documents = DESK[::7]
     settings: dict[str, Any] = {"smoothing": 0.3, "calibration": "none"}
     model = TextClassifier(**settings)
@@ -54,7 +54,7 @@ def test_log_odds_are_those_of_models_trained_without_the_document() -> None:
     assert few.rows.tolist() == found.rows[:3].tolist()
 
 
-def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folds_in_processes_give_the_same_suspects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cross_validation, "MIN_PARALLEL_ENTRIES", 0)
     model = TextClassifier(classifier="logistic", l2=1.0)
     statistics, rows = count_documents(DESK[::3], model.analysis)
@@ -76,7 +76,7 @@ def test_processes_judge_folds_as_one_does(monkeypatch: pytest.MonkeyPatch) -> N
     [{}, {"weighting": "tfidf"}, {"weighting": "log", "class_weight": "balanced"}],
     ids=str,
 )
-def test_planted_labels_come_first(settings: dict[str, Any]) -> None:
+def test_planted_label_errors_rank_first(settings: dict[str, Any]) -> None:
     """Three classes with words of their own and many in common; one label in twenty is wrong."""
     generator = np.random.default_rng(0)
     n, planted = 400, 20
@@ -101,7 +101,7 @@ def test_planted_labels_come_first(settings: dict[str, Any]) -> None:
     assert (found.suggested.indices[planted_rows] == truth[found.rows[planted_rows]]).mean() >= 0.9
 
 
-def test_the_only_document_of_its_class_is_no_suspect() -> None:
+def test_single_document_of_a_class_is_not_a_suspect() -> None:
     model = TextClassifier(stemmer="none")
     documents = [
         ("a", b"ant ape"),
@@ -116,7 +116,7 @@ def test_the_only_document_of_its_class_is_no_suspect() -> None:
     assert 4 in find_suspects(statistics, rows, model.settings).rows.tolist()
 
 
-def test_equal_documents_stay_in_order() -> None:
+def test_equal_documents_keep_their_order() -> None:
     model = TextClassifier(stemmer="none", calibration="none")
     documents = [
         ("a", b"ant"),

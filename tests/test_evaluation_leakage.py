@@ -43,7 +43,7 @@ def leaks(training: Sequence[Document], test: Sequence[Document]) -> list[tuple[
     ]
 
 
-def test_words_are_compared_as_they_stand() -> None:
+def test_leakage_compares_raw_words() -> None:
     training = ["My card has not arrived yet", LONG, "A cat!"]
     test = [
         "my card hasn't arrived",
@@ -60,7 +60,7 @@ WORDS = st.lists(st.sampled_from(["cat", "dog", "purr", "bark"]), max_size=4)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=12), st.lists(WORDS, max_size=12))
-def test_leaks_have_the_same_words_as_often_in_any_order(
+def test_leaked_texts_have_the_same_words_in_any_order(
     training: list[list[str]], test: list[list[str]]
 ) -> None:
     known = [sorted(words) for words in training]
@@ -84,7 +84,7 @@ HASHES = st.lists(st.integers(0, MAX_HASH - 1), max_size=30)
 
 
 @given(HASHES, HASHES, st.integers(0, 30))
-def test_a_sample_tells_of_hashes_below_its_bound(
+def test_sampled_leakage_counts_only_hashes_below_the_bound(
     corpus: list[int], others: list[int], size: int
 ) -> None:
     kept = sorted(corpus)[:size]
@@ -97,7 +97,7 @@ def test_a_sample_tells_of_hashes_below_its_bound(
     )
 
 
-def test_what_was_forgotten_is_no_leak() -> None:
+def test_forgotten_documents_are_not_leaks() -> None:
     training = [f"text number {number}" for number in range(40)]
     sample, some = (TextClassifier().fit(training[:n], ["a"] * n).counts.sample for n in (40, 10))
     left, hashes = sample - some, hash_contents([text.encode() for text in training])
@@ -107,7 +107,7 @@ def test_what_was_forgotten_is_no_leak() -> None:
     }
 
 
-def test_a_text_that_came_by_another_way_is_a_leak() -> None:
+def test_same_text_with_other_headers_is_a_leak() -> None:
     def mail(text: str, sender: str) -> Document:
         return Document(
             sender,

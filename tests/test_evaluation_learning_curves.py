@@ -59,9 +59,7 @@ def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets,
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 5))
-def test_every_beginning_of_the_order_holds_each_class_in_its_share(
-    classes: list[int], seed: int
-) -> None:
+def test_every_prefix_of_the_order_is_stratified(classes: list[int], seed: int) -> None:
     order = _order_by_stratum(np.array(classes), np.random.default_rng(seed))
     assert sorted(order.tolist()) == list(range(len(classes)))
     sizes = Counter(classes)
@@ -81,7 +79,7 @@ def test_every_beginning_of_the_order_holds_each_class_in_its_share(
 
 
 @given(st.integers(1, 10**6), st.integers(1, 200), st.integers(1, 20))
-def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> None:
+def test_training_sizes_increase_to_the_largest(most: int, n_classes: int, steps: int) -> None:
     sizes = _choose_training_sizes(most, n_classes, steps).tolist()
     assert sizes == sorted(set(sizes))
     assert 1 <= len(sizes) <= steps
@@ -90,7 +88,7 @@ def test_sizes_rise_to_the_largest(most: int, n_classes: int, steps: int) -> Non
         assert sizes[0] == pytest.approx(min(max(most / 128, 2 * n_classes), most), abs=0.5)
 
 
-def test_sizes_by_hand() -> None:
+def test_training_sizes_match_hand_computed_examples() -> None:
     assert _choose_training_sizes(1280, 4, 8).tolist() == [10, 20, 40, 80, 160, 320, 640, 1280]
     assert _choose_training_sizes(640, 40, 4).tolist() == [80, 160, 320, 640]
     assert _choose_training_sizes(640, 40, 1).tolist() == [640]
@@ -101,7 +99,7 @@ def test_sizes_by_hand() -> None:
     [{}, {"top": 5}, {"top": 5, "by": "chi2", "min_df": 2}, {"estimate": "ml"}, {"ngrams": 2, "max_df": 0.5}, {"prior_shape": "background", "class_prior": "uniform"}],
     ids=str,
 )  # fmt: skip
-def test_points_are_those_of_models_trained_on_the_texts(
+def test_points_match_models_trained_on_the_texts(
     parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each run is made again with texts, from nothing; parts grow, and never hold a document that is held out."""
@@ -164,7 +162,7 @@ def test_points_are_those_of_models_trained_on_the_texts(
         assert (*point.accuracy_band, *point.macro_f1_band) == pytest.approx(bands)
 
 
-def test_more_documents_of_a_class_that_can_be_learnt_make_better_models_and_a_forecast() -> None:
+def test_learnable_classes_give_a_rising_curve_and_a_forecast() -> None:
     subsets, parameters = counted(texts_of(600, signal=0.15))
     curve = compute_learning_curve(subsets, parameters, Resampling())
     assert curve.points[-1].accuracy > curve.points[0].accuracy + 0.2
@@ -175,7 +173,7 @@ def test_more_documents_of_a_class_that_can_be_learnt_make_better_models_and_a_f
     assert curve.forecast.accuracy.value > curve.points[-1].accuracy - 0.01
 
 
-def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
+def test_random_labels_give_a_flat_curve() -> None:
     texts = texts_of(400)
     shuffled = np.random.default_rng(3).permutation([label for label, _ in texts]).tolist()
     subsets, parameters = counted(
@@ -190,7 +188,7 @@ def test_labels_at_random_are_not_learnt_from_any_number_of_documents() -> None:
     assert curve.points[0].training_accuracy > curve.points[-1].training_accuracy + 0.2
 
 
-def test_the_seed_decides_and_nothing_else() -> None:
+def test_result_depends_only_on_the_seed() -> None:
     subsets, parameters = counted(texts_of(80))
     first = compute_learning_curve(subsets, parameters, Resampling(steps=3))
     assert first == compute_learning_curve(subsets, parameters, Resampling(steps=3))
@@ -198,9 +196,7 @@ def test_the_seed_decides_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
-def test_processes_train_the_models_that_one_does(
-    jobs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parallel_runs_give_the_same_curve(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tested, "MIN_PARALLEL_ENTRIES", 0)
     subsets, parameters = counted(texts_of(80), min_df=10)
     alone, together = (
@@ -212,7 +208,7 @@ def test_processes_train_the_models_that_one_does(
         compute_learning_curve(*counted(texts_of(80), min_df=79), jobs=jobs)
 
 
-def test_sizes_at_which_no_term_is_left_are_not_on_the_curve() -> None:
+def test_sizes_without_terms_are_skipped() -> None:
     texts = texts_of(80)
     subsets, parameters = counted(texts, min_df=10)
     free, unlimited = counted(texts)
@@ -230,7 +226,7 @@ def test_sizes_at_which_no_term_is_left_are_not_on_the_curve() -> None:
         compute_learning_curve(subsets, parameters, Resampling())
 
 
-def test_too_few_documents_cannot_be_dealt() -> None:
+def test_too_few_documents_for_the_folds_are_refused() -> None:
     subsets, parameters = counted(texts_of(9))
     with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower folds"):
         compute_learning_curve(subsets, parameters, Resampling())
@@ -238,7 +234,7 @@ def test_too_few_documents_cannot_be_dealt() -> None:
     assert curve.forecast.accuracy.withheld is not None
 
 
-def test_one_class_is_always_right() -> None:
+def test_single_class_has_accuracy_one() -> None:
     subsets, parameters = counted(texts_of(40, classes=1))
     curve = compute_learning_curve(subsets, parameters, Resampling())
     assert {(point.accuracy, point.macro_f1) for point in curve.points} == {(1.0, 1.0)}
@@ -253,7 +249,7 @@ def law(n: NDArray[np.float64] | float, a: float, b: float, c: float) -> NDArray
 
 
 @given(st.floats(0, 0.5), st.floats(0.01, 3), st.floats(0.03, 1.9))
-def test_an_exact_law_is_recovered(a: float, b: float, c: float) -> None:
+def test_exact_power_law_is_recovered(a: float, b: float, c: float) -> None:
     b *= PLACES[0] ** c / 10  # an error of at most 0.3 above a at the smallest size
     found = fit_power_laws(PLACES, law(PLACES, a, b, c)[np.newaxis], np.ones(8))
     assert found.predict_errors(16_000)[0] == pytest.approx(law(16_000, a, b, c), abs=1e-6)
@@ -263,7 +259,7 @@ def test_an_exact_law_is_recovered(a: float, b: float, c: float) -> None:
         assert (found.b * found.unit**found.c)[0] == pytest.approx(b, rel=1e-2)
 
 
-def test_laws_by_hand() -> None:
+def test_power_laws_match_hand_computed_examples() -> None:
     found = fit_power_laws(
         np.array([1.0, 4.0, 16.0, 64.0]),
         np.array([[0.9, 0.5, 0.3, 0.2], [0.25] * 4, [1.0, 0.5, 0.25, 0.125]]),
@@ -280,7 +276,9 @@ def test_laws_by_hand() -> None:
     st.lists(st.floats(0, 1), min_size=8, max_size=8),
     st.lists(st.floats(0.1, 10), min_size=8, max_size=8),
 )
-def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list[float]) -> None:
+def test_power_law_fit_is_at_least_as_good_as_scipy(
+    errors: list[float], weights: list[float]
+) -> None:
     """scipy's search among the same laws, from several starts, finds none with a smaller sum of squares."""
     e, w = np.array(errors), np.array(weights)
     found = fit_power_laws(PLACES, e[np.newaxis], w)
@@ -301,7 +299,7 @@ def test_no_law_within_the_bounds_fits_better(errors: list[float], weights: list
         assert least <= 2 * other.cost * (1 + 1e-6) + 1e-9
 
 
-def test_the_weight_of_a_size_is_n_over_a_variance_between_runs() -> None:
+def test_size_weight_is_n_divided_by_the_variance_between_runs() -> None:
     errors = np.array([[0.5, 0.30], [0.5, 0.34]])  # variances 0 and 0.0004, on average 0.0002
     assert _weight_sizes(np.array([10.0, 20.0]), errors) == pytest.approx(
         [10 / 0.0002, 20 / 0.0006]
@@ -310,7 +308,7 @@ def test_the_weight_of_a_size_is_n_over_a_variance_between_runs() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 5, 15, 1000])
-def test_redrawn_means_are_spread_as_students_interval(n: int) -> None:
+def test_small_sample_factor_gives_students_interval(n: int) -> None:
     values = np.random.default_rng(n).normal(size=n)
     half = student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
     assert _compute_small_sample_factor(n) * NORMAL_95 * values.std() / np.sqrt(n) == pytest.approx(
@@ -318,7 +316,7 @@ def test_redrawn_means_are_spread_as_students_interval(n: int) -> None:
     )
 
 
-def test_equal_runs_on_an_exact_law_are_drawn_on_exactly() -> None:
+def test_equal_runs_on_an_exact_law_are_forecast_exactly() -> None:
     figures = np.tile(1 - law(PLACES, 0.1, 2, 0.5), (15, 1))
     made = fit_forecast(SIZES, figures, 5, 10_000, 20_000, Bootstrap(50))
     assert (made.documents, made.withheld) == (20_000, None)
@@ -327,7 +325,7 @@ def test_equal_runs_on_an_exact_law_are_drawn_on_exactly() -> None:
     assert made.interval == pytest.approx((made.value, made.value), abs=1e-5)
 
 
-def test_perfect_answers_stay_perfect_as_far_as_so_many_documents_can_tell() -> None:
+def test_perfect_accuracy_is_forecast_with_a_wilson_lower_bound() -> None:
     made = fit_forecast(SIZES, np.ones((10, 8)), 5, 10_000, 20_000, Bootstrap(50))
     assert (made.value, made.now) == (1.0, 1.0)
     assert made.interval == pytest.approx((10_000 / (10_000 + NORMAL_95**2), 1.0))
@@ -365,7 +363,7 @@ def runs(
         ((0.02, 1, 0.25), 300, 2, 3),
     ],
 )
-def test_the_interval_covers_the_truth(
+def test_forecast_interval_covers_the_truth(
     of_law: tuple[float, float, float], n: int, folds: int, repeats: int
 ) -> None:
     truth, covered, widths = float(1 - law(20_000, *of_law)), 0, []
@@ -386,7 +384,7 @@ def test_the_interval_covers_the_truth(
     assert np.mean(widths) < 4 * 1.96 * np.sqrt(0.25 / n)  # not by saying nothing
 
 
-def test_a_curve_that_bends_otherwise_than_any_law_has_a_wider_interval() -> None:
+def test_curve_that_does_not_follow_a_law_has_a_wider_interval() -> None:
     along = 1 - law(PLACES, 0.1, 2, 0.5)
     widths = []
     for curve in (along, np.linspace(along[0], along[-1], 8) ** 2):
@@ -396,7 +394,7 @@ def test_a_curve_that_bends_otherwise_than_any_law_has_a_wider_interval() -> Non
     assert widths[1] > widths[0] + 0.005
 
 
-def test_there_is_no_forecast_of_noise_or_of_few_points() -> None:
+def test_noise_or_few_points_give_no_forecast() -> None:
     noise = np.random.default_rng(0).random((10, 8))
     made = fit_forecast(SIZES, noise, 5, 10_000, 20_000, Bootstrap(100))
     assert (made.value, made.interval, made.now) == (None, None, None)

@@ -56,7 +56,7 @@ TEST = [
 ]  # fmt: skip
 
 
-def test_figures_are_those_of_the_evaluation() -> None:
+def test_report_metrics_equal_the_evaluation() -> None:
     model = model_of()
     data = gather_report_data(model, documents(TEST), title="a title")
     evaluation = Evaluation(model.classes, label_proportions=np.array([3, 2, 2]) / 7)
@@ -83,7 +83,7 @@ def approximate(value: object) -> object:
     return pytest.approx(value) if isinstance(value, float) else value
 
 
-def test_before_is_the_posterior_of_the_textbook() -> None:
+def test_uncalibrated_metrics_are_those_of_the_textbook_posterior() -> None:
     labels = sorted({label for label, _ in LETTERS})
     letters = [
         (labels[number % 3] if number % 4 == 0 else label, f"{text} {number}")
@@ -104,7 +104,7 @@ def test_before_is_the_posterior_of_the_textbook() -> None:
     assert data.uncalibrated.confidence == pytest.approx(textbook.calibrated.confidence)
 
 
-def test_mistakes_come_surest_first_each_text_once() -> None:
+def test_mistakes_are_sorted_by_probability_without_repeated_texts() -> None:
     model = model_of()
     data = gather_report_data(model, documents([*TEST, *TEST]), title="")
     posterior = model.predict_proba([text for _, text in TEST])
@@ -128,7 +128,7 @@ def test_mistakes_come_surest_first_each_text_once() -> None:
         assert mistake.terms
 
 
-def test_only_the_surest_mistakes_are_kept() -> None:
+def test_only_the_most_probable_mistakes_are_kept() -> None:
     letters = [("ships", f"cat dog {'dog ' * number}") for number in range(40)]
     data = gather_report_data(model_of(), documents(letters), title="")
     assert len(data.mistakes) == MAX_QUOTED_MISTAKES
@@ -137,7 +137,7 @@ def test_only_the_surest_mistakes_are_kept() -> None:
     )
 
 
-def test_impossible_documents_have_no_answer() -> None:
+def test_impossible_documents_have_no_prediction() -> None:
     model = model_of(estimate="ml", smoothing="auto")
     data = gather_report_data(
         model,
@@ -152,7 +152,7 @@ def marked(pieces: Sequence[ExcerptPiece]) -> dict[str, float]:
     return {piece.text: piece.nats for piece in pieces if piece.nats}
 
 
-def test_words_are_marked_with_what_they_add() -> None:
+def test_excerpt_words_are_marked_with_their_contribution() -> None:
     model = model_of(stemmer="none", stop_words="none", smoothing=0.1)
     excerpt = ExcerptFinder(model.fitted).find_excerpt(
         Document("", None, "A CAT, a\n\tcat in the «harbour»: unheard-of!".encode()), 0, 1
@@ -175,7 +175,7 @@ def test_words_are_marked_with_what_they_add() -> None:
     assert set(expected) == {"CAT", "cat", "in", "harbour"}
 
 
-def test_the_loudest_part_of_a_long_text_is_quoted() -> None:
+def test_excerpt_contains_the_part_with_the_largest_contributions() -> None:
     text = "and so on " * 300 + "a dog chases the cat " + "and so forth " * 300
     excerpt = ExcerptFinder(model_of().fitted).find_excerpt(Document("", None, text.encode()), 0, 1)
     quoted = "".join(piece.text for piece in excerpt)
@@ -190,7 +190,7 @@ QUOTING = ExcerptFinder(model_of().fitted)
 
 
 @given(texts, st.integers(1, 60))
-def test_any_text_can_be_quoted(text: str, times: int) -> None:
+def test_excerpt_of_any_text_is_valid(text: str, times: int) -> None:
     whole = " ".join([text] * times)
     excerpt = QUOTING.find_excerpt(Document("", None, whole.encode()), 0, 2)
     quoted = "".join(piece.text for piece in excerpt).removeprefix("… ").removesuffix(" …")
@@ -198,7 +198,7 @@ def test_any_text_can_be_quoted(text: str, times: int) -> None:
     assert quoted in b" ".join(whole.encode().split()).decode()
 
 
-def test_counted_features_are_marked_as_they_stand() -> None:
+def test_counted_features_are_marked_unchanged() -> None:
     model = TextClassifier()
     model.reading = replace(model.reading, format="svmlight")
     learnt(model, [("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
@@ -212,7 +212,9 @@ def test_counted_features_are_marked_as_they_stand() -> None:
 @pytest.mark.parametrize(
     "most", [selection.MAX_DENSE_PROBABILITIES, 0], ids=["all classes", "classes with the term"]
 )
-def test_terms_that_speak_most_for_each_class(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_top_terms_have_the_largest_mutual_information_summands(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(selection, "MAX_DENSE_PROBABILITIES", most)
     model = model_of(stemmer="none", stop_words="none", smoothing=1)
     models, prior = model.fitted.language_models, model.fitted.classifier.prior
@@ -229,7 +231,7 @@ def test_terms_that_speak_most_for_each_class(most: int, monkeypatch: pytest.Mon
         assert [value for _, value in of.terms] == pytest.approx(summands[best, column].tolist())
 
 
-def test_terms_of_some_of_many_classes_take_no_work_for_the_others(
+def test_top_terms_of_few_classes_match_those_of_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = TextClassifier(stemmer="none", stop_words="none", calibration="none", smoothing=1)

@@ -95,7 +95,7 @@ def kept_number(trials: list[Trial], figure: str = "accuracy") -> int:
     return numbers([choice])[0]
 
 
-def test_most_or_least_is_best_and_more_documents_and_folds_come_first() -> None:
+def test_ranking_prefers_more_documents_and_folds_then_the_metric() -> None:
     losses = [3.0, None, 5.0, 1.0]
     trials = [
         trial(n, metrics={"log_loss": loss, "macro_f1": 0.0}) for n, loss in enumerate(losses)
@@ -122,7 +122,7 @@ def test_most_or_least_is_best_and_more_documents_and_folds_come_first() -> None
     ]  # the last trial counts
 
 
-def test_the_default_is_kept_unless_another_is_significantly_better() -> None:
+def test_default_is_kept_unless_another_is_significantly_better() -> None:
     def tried(*p_values: float | None) -> list[Trial]:
         return [
             trial(n, metrics={"accuracy": 0.5 + n / 10, "macro_f1": 0.5}, p_value=p)
@@ -135,7 +135,7 @@ def test_the_default_is_kept_unless_another_is_significantly_better() -> None:
     assert kept_number(tried(None, None, None)[1:]) == 2  # the default could not be tried
 
 
-def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class() -> None:
+def test_log_loss_excludes_documents_of_unknowable_classes() -> None:
     found = answers(np.random.default_rng(0), 60, 2.0)
     figures = found.compute_metrics("accuracy")
     assert figures["log_loss"] == pytest.approx(found.scored.log_loss[:-1].mean())
@@ -151,7 +151,7 @@ def test_the_log_loss_leaves_out_documents_of_which_no_model_can_know_the_class(
 
 
 @FIGURES
-def test_a_setting_is_better_if_it_is_better_on_the_same_documents(figure: str) -> None:
+def test_better_setting_has_a_small_p_value_on_the_same_documents(figure: str) -> None:
     random = np.random.default_rng(1)
     good, bad = (answers(random, 600, sharpness) for sharpness in (3.0, 1.0))
     assert compute_trial_p_value(figure, good, bad, 20) < 1e-6
@@ -162,7 +162,7 @@ def test_a_setting_is_better_if_it_is_better_on_the_same_documents(figure: str) 
 @pytest.mark.parametrize(
     ("better", "worse", "both"), [(30, 12, 100), (9, 0, 0), (1, 0, 3), (5, 5, 5), (40, 60, 10)]
 )
-def test_the_test_is_mcnemars_of_one_side(better: int, worse: int, both: int) -> None:
+def test_p_value_is_one_sided_mcnemar(better: int, worse: int, both: int) -> None:
     setting = right([*[1] * better, *[0] * worse, *[1] * both])
     default = right([*[0] * better, *[1] * worse, *[1] * both])
     found = compute_trial_p_value("accuracy", setting, default, 1)
@@ -175,7 +175,7 @@ def test_the_test_is_mcnemars_of_one_side(better: int, worse: int, both: int) ->
 
 
 @FIGURES
-def test_equal_settings_are_seldom_better(figure: str) -> None:
+def test_equal_settings_are_rarely_significant(figure: str) -> None:
     """Of two hundred pairs of equally good settings about one in twenty looks better at the level."""
     random = np.random.default_rng(7)
     found = [
@@ -185,7 +185,7 @@ def test_equal_settings_are_seldom_better(figure: str) -> None:
     assert 2 <= sum(p < SIGNIFICANCE_LEVEL for p in found) <= 20
 
 
-def test_an_impossible_class_is_one_document() -> None:
+def test_infinite_loss_counts_as_one_document() -> None:
     setting, default = right([1] * 40), right([1] * 40)
     infinite = default.scored.log_loss.copy()
     infinite[0] = np.inf
@@ -222,7 +222,7 @@ def of_labels(truth: list[list[int]], given: list[list[int]]) -> HeldOutPredicti
     )
 
 
-def test_for_f1_each_label_counts_that_is_missing_or_wrong() -> None:
+def test_f1_losses_count_missing_and_wrong_labels() -> None:
     found = of_labels([[1, 1, 0], [1, 0, 0], [1, 0, 1]], [[1, 1, 0], [0, 1, 0], [1, 0, 0]])
     assert found.compute_losses("micro_f1").tolist() == [0, 2, 1]
     assert found.compute_losses("macro_f1").tolist() == pytest.approx(
@@ -244,7 +244,7 @@ def rivals(stage: Stage, figure: str, n: int, sharpness: list[float]) -> list[Tr
 
 
 @FIGURES
-def test_the_choice_is_repeated_without_each_part_and_judged_on_it(figure: str) -> None:
+def test_corrected_metric_repeats_the_choice_without_each_part(figure: str) -> None:
     trials = rivals(Stage(120, 4, 4), figure, 120, [1.0, 1.6, 1.5, 1.4])
     chosen = choose_trial(rank_trials(figure, trials))
     assert chosen is not None
@@ -266,7 +266,7 @@ def test_the_choice_is_repeated_without_each_part_and_judged_on_it(figure: str) 
 
 
 @pytest.mark.parametrize("figure", ["accuracy", "micro_f1", "macro_f1"])
-def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_is_judged(
+def test_corrected_metric_works_for_different_label_set_numberings(
     figure: str,
 ) -> None:
     """Two settings that take turns to be better, so that different parts choose different ones."""
@@ -295,7 +295,7 @@ def test_a_choice_among_rivals_that_number_sets_of_labels_each_in_its_own_order_
     assert correct_metric(figure, tried, tried[0], 2) == pytest.approx(wanted)
 
 
-def test_documents_of_earlier_stages_do_not_judge_the_choice() -> None:
+def test_trials_of_earlier_stages_are_not_used_for_the_correction() -> None:
     first, last = Stage(40, 1, 4), Stage(120, 1, 2)
     late = rivals(last, "accuracy", 120, [1.0, 1.8])
     alone = correct_metric("accuracy", late, late[1], 3)
@@ -309,7 +309,7 @@ def test_documents_of_earlier_stages_do_not_judge_the_choice() -> None:
     )
 
 
-def test_without_a_choice_there_is_nothing_to_correct() -> None:
+def test_single_setting_has_no_corrected_metric() -> None:
     [default, other] = rivals(Stage(30, 1, 2), "accuracy", 30, [1.0, 1.0])
     assert correct_metric("accuracy", [default], default, 1) is None
     one = [
@@ -319,7 +319,7 @@ def test_without_a_choice_there_is_nothing_to_correct() -> None:
     assert correct_metric("accuracy", one, one[0], 1) is None
 
 
-def test_the_best_of_many_equal_ones_looks_better_than_it_is() -> None:
+def test_best_of_many_equal_settings_is_corrected_to_its_true_value() -> None:
     """Fifty classifiers of the same worth, none the default: the best figure is above it, the corrected one near it."""
     random = np.random.default_rng(5)
     gaps = []

@@ -95,7 +95,7 @@ def figures(trials: Sequence[Trial]) -> list[Any]:
     ]
 
 
-def test_every_setting_has_the_figures_of_cross_validate() -> None:
+def test_every_setting_has_the_metrics_of_cross_validate() -> None:
     trials = run("classifier=multinomial,bernoulli", "ngrams=1,2")
     assert len(trials) == 4
     for trial in trials:
@@ -115,7 +115,7 @@ def test_every_setting_has_the_figures_of_cross_validate() -> None:
         }
 
 
-def test_the_model_is_that_of_the_whole_corpus() -> None:
+def test_trained_model_uses_the_whole_corpus() -> None:
     for name in ("ngrams=2", "classifier=logistic", "weighting=log"):
         searched = search(name)
         [_, candidate] = searched.candidates
@@ -159,7 +159,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("figure", TUNING_METRICS.values())
-def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
+def test_default_and_best_settings_of_each_stage_continue(figure: str) -> None:
     trials = run(
         "top=1,2,5,none",
         "weighting=counts,binary",
@@ -189,7 +189,7 @@ def test_the_default_and_the_best_of_each_stage_go_on(figure: str) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
+def test_sampled_stage_is_evaluated_by_a_model_of_the_other_documents() -> None:
     trial = run("classifier=multinomial,bernoulli", is_staged=True)[0]
     of_folds, of_samples = np.random.default_rng(3).spawn(2)
     classes = counted(trial.candidate, corpus()).documents.classes
@@ -211,7 +211,7 @@ def test_a_sample_is_judged_by_a_model_of_its_other_documents() -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_the_result_tells_of_how_many_documents_and_folds_each_figure_is() -> None:
+def test_result_reports_documents_and_folds_of_each_metric() -> None:
     searched = search("top=1,2,none", is_staged=True)
     trials = list(searched.run())
     found = searched.to_dict(["nbtext", "train", "my corpus"])
@@ -231,7 +231,7 @@ def test_the_result_tells_of_how_many_documents_and_folds_each_figure_is() -> No
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("growing", [False, True])
-def test_several_processes_find_the_same(growing: bool) -> None:
+def test_parallel_search_gives_the_same_result(growing: bool) -> None:
     tries = ("top=2,none", "weighting=counts,binary", "ngrams=1,2", "min-df=1,999")
     alone, together = (search(*tries, is_staged=growing, jobs=jobs) for jobs in (1, 2))
     assert figures(list(together.run())) == figures(list(alone.run()))
@@ -239,7 +239,7 @@ def test_several_processes_find_the_same(growing: bool) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_settings_whose_counts_need_too_much_memory_do_not_go_on(
+def test_settings_that_exceed_memory_do_not_continue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tries = ("ngrams=1,2", "char-ngrams=none,2-5")
@@ -267,7 +267,7 @@ def silent(_: float) -> nullcontext[None]:
 
 
 @pytest.mark.usefixtures("few")
-def test_time_is_kept_by_a_clock_that_only_looks_move() -> None:
+def test_time_limit_is_kept_by_a_clock() -> None:
     tried = []
     for seconds in (1, 20, 30, 60, 1000):
         ticking = Ticking()
@@ -290,7 +290,7 @@ def test_time_is_kept_by_a_clock_that_only_looks_move() -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_the_first_stage_leaves_time_for_the_next() -> None:
+def test_first_stage_leaves_time_for_the_next() -> None:
     clock = Clock(200, now=(ticking := Ticking()), alarm=silent)
     searched = search(
         "min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2,3,4", is_staged=True, clock=clock
@@ -301,7 +301,7 @@ def test_the_first_stage_leaves_time_for_the_next() -> None:
     assert ticking.now <= 200
 
 
-def test_the_alarm_ends_what_is_under_way() -> None:
+def test_alarm_interrupts_running_work() -> None:
     before = signal.getsignal(signal.SIGALRM)
     with pytest.raises(TimeIsUpError), raise_after(0.001):
         max(each for each in repeat(0))  # for ever
@@ -314,7 +314,7 @@ def test_the_alarm_ends_what_is_under_way() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_when_the_alarm_rings_what_was_tried_so_far_counts(jobs: int) -> None:
+def test_results_before_the_alarm_are_kept(jobs: int) -> None:
     uses = 0
 
     @contextmanager
@@ -338,7 +338,7 @@ def at(stage: Stage, seconds: float, trial: Trial, count_seconds: float = 0.0) -
     return replace(trial, stage=stage, seconds=seconds, count_seconds=count_seconds)
 
 
-def test_training_takes_as_much_longer_as_there_are_more_documents() -> None:
+def test_estimated_training_time_is_proportional_to_documents() -> None:
     searched = search("ngrams=1,2")
     first, second = search("ngrams=1,2").run()
     small = Stage(24, 1, 2)
@@ -350,7 +350,7 @@ def test_training_takes_as_much_longer_as_there_are_more_documents() -> None:
     )
 
 
-def test_a_setting_that_there_is_no_time_to_train_is_not_chosen(
+def test_setting_without_time_to_train_is_not_chosen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -370,9 +370,7 @@ def test_a_setting_that_there_is_no_time_to_train_is_not_chosen(
         assert sum(bool(row["better"]) for row in searched.to_dict([])["settings"]) == 1
 
 
-def test_the_first_setting_is_kept_if_none_can_be_trained_in_time_and_the_default_is_left_out() -> (
-    None
-):
+def test_first_setting_is_chosen_if_none_can_be_trained_in_time() -> None:
     candidates = grid("smoothing=0.1,0.2")[1:]
     searched = Search(
         candidates,
@@ -385,7 +383,7 @@ def test_the_first_setting_is_kept_if_none_can_be_trained_in_time_and_the_defaul
     assert searched.require_chosen().candidate in candidates
 
 
-def test_what_cannot_be_trained_is_left_out() -> None:
+def test_untrainable_settings_are_skipped() -> None:
     searched = search("min-df=1,999")
     assert names(list(searched.run())) == ["min-df=1", "min-df=999"]
     assert searched.require_chosen().candidate.name == "min-df=1"
@@ -394,7 +392,7 @@ def test_what_cannot_be_trained_is_left_out() -> None:
     ]
 
 
-def test_a_class_with_one_document_has_no_part_in_the_log_loss() -> None:
+def test_single_document_class_is_excluded_from_log_loss() -> None:
     [trial] = run("min-df=1", documents=corpus(once=2))
     assert trial.metrics["log_loss"] is not None
 
