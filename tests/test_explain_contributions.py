@@ -43,7 +43,7 @@ def by_term(of: TextClassifier, matrix: DocumentTermMatrix, numbers: Any) -> dic
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 21])
-def test_documents_are_weighed_in_the_classes_asked_for(
+def test_contributions_to_requested_classes_sum_to_the_score_differences(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nbtext.classifiers.base.MAX_BLOCK_TERM_WEIGHTS", at_once)
@@ -68,7 +68,7 @@ def test_documents_are_weighed_in_the_classes_asked_for(
         assert sums == pytest.approx(joint[rows, answers] - joint[rows, rivals])
 
 
-def test_terms_rule_out_classes_that_never_had_them() -> None:
+def test_impossible_terms_are_found_under_maximum_likelihood() -> None:
     of = model_of_china(estimate="ml")
     beijing, chinese, tokyo = of.fitted.statistics.vocabulary.find(["beijing", "chinese", "tokyo"])
     assert find_impossible_terms(
@@ -94,7 +94,7 @@ def test_terms_rule_out_classes_that_never_had_them() -> None:
     assert np.isnan(subtract_scores(np.array([-np.inf]), np.array([-np.inf])))
 
 
-def test_where_scores_are_no_sums_over_terms_none_has_a_part() -> None:
+def test_classifiers_without_additive_scores_have_no_contributions() -> None:
     of = model(**GAUSSIAN)
     matrix = counted(of, "the cat purrs")
     assert (

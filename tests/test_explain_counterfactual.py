@@ -72,7 +72,7 @@ def is_tied(of: TextClassifier, text: str) -> bool:
 )  # water goes first, and can come back once red has gone
 @example(MODELS.index({"estimate": "ml"}), "dog barks cat", "dogs")  # no class is possible
 @given(st.sampled_from(range(len(MODELS))), short_texts, st.sampled_from(sorted(TEXTS)))
-def test_the_words_suffice_and_each_is_needed(number: int, text: str, wanted: str) -> None:
+def test_removed_words_suffice_and_each_is_needed(number: int, text: str, wanted: str) -> None:
     of = model_of(number)
     assume(not is_tied(of, text))
     found = found_for(of, wanted, text)
@@ -98,7 +98,7 @@ def test_the_words_suffice_and_each_is_needed(number: int, text: str, wanted: st
     [{}, {"classifier": "bernoulli"}, {"weighting": "tfidf", "ngrams": 2}, GAUSSIAN],
     ids=str,
 )
-def test_the_word_that_speaks_most_against_the_label_goes_first(
+def test_word_that_counts_most_against_the_label_is_removed_first(
     monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]
 ) -> None:
     """It is the first in `explain --against`, again and again without the words that went before."""
@@ -116,7 +116,7 @@ def test_the_word_that_speaks_most_against_the_label_goes_first(
         gone.append(word)
 
 
-def test_a_word_that_was_needed_at_first_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unneeded_removed_word_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WhyNotFinder, "_put_back_unneeded", lambda _, reduced, *__: reduced)
     assert found_for(model(), "dogs", "red sticks white water").removed_words == {
         "water": 1,
@@ -126,7 +126,7 @@ def test_a_word_that_was_needed_at_first_is_put_back(monkeypatch: pytest.MonkeyP
     assert found_for(model(), "dogs", "red sticks white water").removed_words == {"red": 1}
 
 
-def test_of_words_that_are_needed_but_not_together_the_last_is_put_back() -> None:
+def test_last_unneeded_word_is_put_back_first() -> None:
     """In their turn went water, cold and sleep; with either of the first two away, the other need not go."""
     of = model(calibration="none")
     assert found_for(of, "dogs", "cold the bark at on sleep water scratch").removed_words == {
@@ -135,7 +135,7 @@ def test_of_words_that_are_needed_but_not_together_the_last_is_put_back() -> Non
     }
 
 
-def test_of_equal_words_the_first_in_the_text_goes() -> None:
+def test_first_of_equal_words_in_the_text_is_removed() -> None:
     of = TextClassifier(stemmer="none", stop_words="none", smoothing=1, calibration="none").fit(
         ["xx yy zz", "uu vv ww"], ["a", "b"]
     )
@@ -146,7 +146,7 @@ def test_of_equal_words_the_first_in_the_text_goes() -> None:
         assert found_for(of, "b", f"{words} uu vv") == found
 
 
-def test_all_occurrences_of_a_word_go() -> None:
+def test_all_occurrences_of_a_word_are_removed() -> None:
     found = found_for(model(stemmer="none", stop_words="none"), "dogs", "Cat cat CAT dog purrs")
     assert found.removed_words is not None
     assert found.removed_words["cat"] == 3
@@ -164,7 +164,7 @@ def of_many_words(n: int) -> TextClassifier:
 @pytest.mark.parametrize(
     ("n", "is_enough"), [(MAX_REMOVED_WORDS, True), (MAX_REMOVED_WORDS + 1, False)]
 )
-def test_at_most_so_many_words_go(n: int, is_enough: bool) -> None:
+def test_number_of_removed_words_is_limited(n: int, is_enough: bool) -> None:
     of = of_many_words(60)
     text = " ".join(
         [f"a{number}" for number in range(n + 9)] + [f"b{number}" for number in range(10)]
@@ -175,7 +175,7 @@ def test_at_most_so_many_words_go(n: int, is_enough: bool) -> None:
     )
 
 
-def test_no_word_goes_that_does_not_speak_against_the_label(
+def test_words_that_do_not_count_against_the_label_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     of = model(class_prior={"cats": 100.0, "dogs": 1.0, "fish": 1.0})
@@ -193,7 +193,7 @@ def test_no_word_goes_that_does_not_speak_against_the_label(
     assert found_for(of, "dogs", "").reason == NOT_ENOUGH
 
 
-def test_nothing_is_looked_for_where_nothing_can_be_found() -> None:
+def test_impossible_requests_return_a_reason_without_search() -> None:
     assert found_for(model(), "cats", "the cat purrs").reason == ALREADY_PREDICTED
     assert (
         found_for(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only", "a text").reason
@@ -216,7 +216,7 @@ def test_nothing_is_looked_for_where_nothing_can_be_found() -> None:
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "logistic"])
-def test_of_several_labels_the_wanted_one_comes_among_them(classifier: Any) -> None:
+def test_wanted_label_of_a_multi_label_model_is_added(classifier: Any) -> None:
     of = TextClassifier(classifier=classifier, stemmer="none").fit(several.TEXTS, several.SETS)
     n_found = 0
     for text in several.TEXTS[:6]:
@@ -237,7 +237,7 @@ def test_of_several_labels_the_wanted_one_comes_among_them(classifier: Any) -> N
 
 
 @pytest.mark.parametrize("parameters", [{}, {"ngrams": 2}], ids=str)
-def test_values_beside_the_text_stay(parameters: dict[str, Any]) -> None:
+def test_attribute_values_are_kept(parameters: dict[str, Any]) -> None:
     rows: list[dict[str, object]] = [
         {"text": "cat purrs", "legs": 4, "colour": "red", "weight": 5},
         {"text": "cat sleeps", "legs": 4, "colour": "white", "weight": 4},
@@ -280,7 +280,7 @@ def test_values_beside_the_text_stay(parameters: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-def test_a_long_document_is_read_once_and_scored_a_few_times(
+def test_long_document_is_read_once_and_scored_a_few_times(
     monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any]
 ) -> None:
     """The work is in proportion to the length of the text."""

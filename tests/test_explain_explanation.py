@@ -61,7 +61,7 @@ def parts(explanation: Explanation) -> list[float]:
     ]
 
 
-def test_the_textbooks_document() -> None:
+def test_explanation_matches_the_textbook_example() -> None:
     """IIR example 13.1: d5 is in China, and Tokyo and Japan speak against it."""
     china = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit(
         [" ".join(terms) for _, terms in CHINA], [k for k, _ in CHINA]
@@ -84,7 +84,7 @@ def test_the_textbooks_document() -> None:
 
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
-def test_the_parts_sum_to_the_log_odds(number: int, text: str) -> None:
+def test_parts_sum_to_the_log_odds(number: int, text: str) -> None:
     of = model_of(number)
     found = explained(of, text)
     assert found.remainder is None
@@ -93,7 +93,7 @@ def test_the_parts_sum_to_the_log_odds(number: int, text: str) -> None:
 
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
-def test_places_are_those_of_the_words(number: int, text: str) -> None:
+def test_spans_are_those_of_the_words(number: int, text: str) -> None:
     found, encoded, end = explained(model_of(number), text), text.encode(), 0
     assert found.text == text
     for begin, after, name in sorted(
@@ -109,7 +109,7 @@ def test_places_are_those_of_the_words(number: int, text: str) -> None:
 
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
-def test_a_word_that_does_not_count_has_nothing_and_a_reason(number: int, text: str) -> None:
+def test_dropped_words_contribute_nothing_and_have_a_reason(number: int, text: str) -> None:
     counts_pieces = ADDITIVE[number].get("char_ngrams") is not None
     for word in explained(model_of(number), text).words:
         if word.drop_reason in ("stop-word", "too-short", "no-letters-or-digits", "too-long") or (
@@ -120,7 +120,7 @@ def test_a_word_that_does_not_count_has_nothing_and_a_reason(number: int, text: 
 
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
-def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
+def test_calibration_gives_the_predicted_probabilities(number: int, text: str) -> None:
     of = model_of(number)
     found = explained(of, text)
     probabilities = dict(zip(of.classes, of.predict_proba([text])[0].tolist(), strict=True))
@@ -139,7 +139,7 @@ def test_calibration_leads_to_the_probabilities(number: int, text: str) -> None:
         assert steps.on_scale == pytest.approx(found.log_odds, abs=1e-9)
 
 
-def test_an_ngram_is_shared_by_its_words() -> None:
+def test_ngram_contribution_is_divided_among_its_words() -> None:
     pairs = TextClassifier(
         ngrams=2, stemmer="none", stop_words="none", smoothing=1, class_prior="uniform"
     ).fit(["red cat", "red dog", "cat"], ["a", "b", "a"])
@@ -159,20 +159,20 @@ def test_an_ngram_is_shared_by_its_words() -> None:
     }
 
 
-def test_words_with_one_stem_share_what_their_term_adds() -> None:
+def test_words_with_one_stem_divide_the_contribution_of_their_term() -> None:
     found = explained(model(smoothing=0.3), "cat cats cat")
     assert {word.word: word.occurrences for word in found.words} == {"cat": 2, "cats": 1}
     of_cat, of_cats = (word.nats for word in found.words)
     assert of_cat == pytest.approx(2 * of_cats)
 
 
-def test_words_within_unicode_signs_are_found_one_by_one() -> None:
+def test_words_within_unicode_punctuation_are_found_separately() -> None:
     found = explained(model(), "“Cat”—dog… l’eau ‘fish’")
     assert [word.word for word in found.words] == ["cat", "dog", "l’eau", "fish"]
     assert all(word.nats for word in found.words if word.word in ("cat", "fish", "dog"))
 
 
-def test_against_another_class() -> None:
+def test_against_selects_the_compared_class() -> None:
     assert explained(model(), "the cat purrs and sleeps", "dogs").against == "dogs"
     runner_up = explained(model(), "the cat purrs and sleeps").against
     assert explained(model(), "the cat purrs and sleeps", "cats").against == runner_up
@@ -182,7 +182,7 @@ def test_against_another_class() -> None:
         Explainer(TextClassifier(smoothing=1).fit(["a text"], ["only"]).fitted)
 
 
-def test_a_term_of_weight_0_in_one_member_of_an_average() -> None:
+def test_term_with_weight_zero_in_one_ensemble_member_is_explained() -> None:
     texts = ["banana cat", "banana dog", "banana cat purr", "banana dog bark"]
     of = TextClassifier(classifier="average", stop_words="none", stemmer="none").fit(
         texts, ["a", "b"] * 2
@@ -195,7 +195,7 @@ def test_a_term_of_weight_0_in_one_member_of_an_average() -> None:
 @pytest.mark.parametrize(
     "parameters", [{}, {"classifier": "average"}, {"classifier": "bernoulli"}, GAUSSIAN], ids=str
 )
-def test_a_class_with_the_prior_0_is_ruled_out_whatever_the_words(
+def test_class_with_prior_zero_has_infinite_log_odds(
     parameters: dict[str, Any],
 ) -> None:
     found = explained(
@@ -212,14 +212,14 @@ def test_a_class_with_the_prior_0_is_ruled_out_whatever_the_words(
     assert found.remainder in (None, 0)
 
 
-def test_a_term_that_rules_a_class_out() -> None:
+def test_term_that_excludes_a_class_has_infinite_contribution() -> None:
     found = explained(model(estimate="ml"), "cat purrs", "dogs")
     assert found.log_odds == math.inf
     assert [word.nats for word in found.words] == [math.inf, math.inf]
     assert (found.against_probability, found.calibration.log_odds) == (0, math.inf)
 
 
-def test_a_missing_term_that_rules_a_class_out() -> None:
+def test_missing_term_that_excludes_a_class_gives_infinite_log_odds() -> None:
     """Every document of class b holds "red": without smoothing one that lacks it is of another class, whatever its words."""
     of = TextClassifier(classifier="bernoulli", estimate="ml", stemmer="none").fit(
         ["red cat", "cat", "red dog", "red cat dog"], list("aabb")
@@ -228,7 +228,7 @@ def test_a_missing_term_that_rules_a_class_out() -> None:
     assert (found.label, found.prior, found.log_odds) == ("a", math.inf, math.inf)
 
 
-def test_what_cannot_be_explained() -> None:
+def test_impossible_and_unreadable_documents_are_not_explained() -> None:
     of = model(estimate="ml")
     bad = document("")._replace(problem=DocumentError("cannot be read"))
     impossible, unread = Explainer(of.fitted).explain([document("cat dog fish"), bad])
@@ -236,7 +236,7 @@ def test_what_cannot_be_explained() -> None:
     assert (unread.explanation, unread.problem) == (None, bad.problem)
 
 
-def test_gaussian_classes_say_what_is_lost_without_a_word() -> None:
+def test_gaussian_contribution_is_the_loss_without_the_word() -> None:
     of = model(**GAUSSIAN)
     text = "the cat purrs on a red sofa, zebra"
     found = explained(of, text)
@@ -259,7 +259,7 @@ ROWS: list[dict[str, object]] = [
 @pytest.mark.parametrize(
     "parameters", [{}, {"classifier": "bernoulli"}, {"classifier": "logistic"}], ids=str
 )
-def test_attributes_have_their_parts(parameters: dict[str, Any]) -> None:
+def test_attributes_have_contributions(parameters: dict[str, Any]) -> None:
     of = TextClassifier(categorical="colour", count="legs", numeric="kilos", **parameters).fit(
         ROWS, ["cats", "cats", "fish", "fish"]
     )
@@ -288,7 +288,7 @@ def test_attributes_have_their_parts(parameters: dict[str, Any]) -> None:
     ]
 
 
-def test_numbers_among_gaussian_features_are_compared_with_their_mean() -> None:
+def test_gaussian_numbers_are_compared_with_their_mean() -> None:
     of = TextClassifier(
         categorical="colour", count="legs", numeric="kilos", **{**GAUSSIAN, "latent": 1}
     ).fit(ROWS, ["cats", "cats", "fish", "fish"])
@@ -325,7 +325,7 @@ def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOutClass]:
 )
 @examples(5)
 @given(words=st.lists(st.sampled_from(TRAINED_WORDS), min_size=2, max_size=8))
-def test_the_word_alone_rules_the_class_out_and_none_before_it_does(
+def test_excluding_word_is_the_first_that_makes_the_class_impossible(
     setting: dict[str, Any], words: list[str]
 ) -> None:
     of = model(**setting, estimate="ml")
@@ -342,14 +342,14 @@ def test_the_word_alone_rules_the_class_out_and_none_before_it_does(
         )
 
 
-def test_the_surface_form_is_that_of_the_text() -> None:
+def test_surface_form_of_the_excluding_word_is_that_of_the_text() -> None:
     found = ruled_out(model(estimate="ml"), "CATS bark, fishes")
     assert found == (
         RuledOutClass("cats", "word", "bark", "bark"), RuledOutClass("dogs", "word", "cats", "cat"), RuledOutClass("fish", "word", "cats", "cat"),
     )  # fmt: skip
 
 
-def test_an_ngram_rules_out_with_all_its_words() -> None:
+def test_excluding_ngram_is_shown_with_all_its_words() -> None:
     of = TextClassifier(estimate="ml", ngrams=2, stop_words="none").fit(
         ["red cat", "cat sleeps red", "sleeping cat"], list("aab")
     )
@@ -358,7 +358,7 @@ def test_an_ngram_rules_out_with_all_its_words() -> None:
     ]  # fmt: skip
 
 
-def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
+def test_value_prior_or_missing_word_can_exclude_a_class() -> None:
     of = TextClassifier(
         estimate="ml", categorical="colour", class_prior={"a": 1, "b": 1, "c": 0}
     ).fit(
@@ -391,6 +391,6 @@ def test_a_value_beside_the_text_a_prior_and_a_word_that_is_lacking() -> None:
     ]
 
 
-def test_a_document_with_an_answer_has_none() -> None:
+def test_document_with_a_prediction_has_no_excluded_classes() -> None:
     [found] = Explainer(model(estimate="ml").fitted).explain([document("cat purrs")])
     assert (found.ruled_out_classes, found.abstention) == ((), None)

@@ -60,7 +60,7 @@ def explained(of: TextClassifier, document: Document) -> Explanation:
 
 
 @EVERY
-def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(
+def test_parts_of_fields_sum_to_the_log_odds_and_have_spans(
     parameters: dict[str, Any],
 ) -> None:
     of = model(**parameters)
@@ -82,7 +82,7 @@ def test_the_parts_sum_to_the_log_odds_and_stand_where_they_are_shown(
     }  # fmt: skip
 
 
-def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
+def test_word_of_a_field_has_the_term_of_the_field() -> None:
     of = model(stop_words="none", smoothing=1)
     words = {word.word: word for word in explained(of, ASKED).words}
     assert words["subject:agenda"].terms == ("subject:agenda",)
@@ -93,7 +93,7 @@ def test_a_word_of_a_field_has_the_term_of_the_field() -> None:
 
 @EVERY
 @pytest.mark.parametrize("wanted", ["ham", "spam"])
-def test_words_of_fields_go(parameters: dict[str, Any], wanted: str) -> None:
+def test_why_not_removes_words_of_fields(parameters: dict[str, Any], wanted: str) -> None:
     of = model(**parameters)
     document = (
         mail("prize", "free agenda", "from:win@y.com")
@@ -135,7 +135,7 @@ def test_words_of_fields_go(parameters: dict[str, Any], wanted: str) -> None:
     )
 
 
-def test_an_excerpt_may_come_from_a_field() -> None:
+def test_excerpt_can_come_from_a_field() -> None:
     of = model(stop_words="none", smoothing=0.1, calibration="none")
     document = mail("nothing here " * 100, "free  free\tfree offer", "from:win@y.com")
     pieces = ExcerptFinder(of.fitted).find_excerpt(

@@ -67,7 +67,7 @@ def log_probability(term: str, label: str) -> float:
     return math.log((words.count(term) + 1) / (len(words) + 8))
 
 
-def test_a_mistake_lists_what_spoke_for_the_answer() -> None:
+def test_mistake_lists_terms_that_favour_the_prediction() -> None:
     model = fitted()
     [mistake] = found(
         model,
@@ -88,7 +88,7 @@ def test_a_mistake_lists_what_spoke_for_the_answer() -> None:
     )
 
 
-def test_terms_come_strongest_first_and_only_those_that_speak_for_the_answer() -> None:
+def test_terms_are_sorted_by_strength_and_favour_the_prediction() -> None:
     [mistake] = found(fitted(), [("fish", "mouse purr sleep purr")])
     gains = {
         term: n * (log_probability(term, "cats") - log_probability(term, "fish"))
@@ -102,7 +102,7 @@ def test_terms_come_strongest_first_and_only_those_that_speak_for_the_answer() -
     }
 
 
-def test_no_more_terms_than_are_shown() -> None:
+def test_number_of_listed_terms_is_limited() -> None:
     words = [f"w{number:02}" for number in range(MAX_TIPPING_TERMS + 5)]
     model = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit(
         [" ".join(words), "other"], ["a", "b"]
@@ -114,20 +114,20 @@ def test_no_more_terms_than_are_shown() -> None:
     ][:MAX_TIPPING_TERMS]
 
 
-def test_a_term_that_rules_the_true_class_out_has_infinite_weight() -> None:
+def test_term_that_excludes_the_true_class_has_infinite_weight() -> None:
     [mistake] = found(fitted(estimate="ml"), [("cats", "bark sleep"), ("cats", "swim sleep")][1:])
     assert (mistake.answer, mistake.probability, mistake.margin) == ("fish", 1, math.inf)
     assert mistake.terms[0] == ("swim", math.inf)
 
 
-def test_a_label_that_the_model_does_not_know_is_compared_with_the_runner_up() -> None:
+def test_mistake_with_unknown_label_is_compared_with_the_runner_up() -> None:
     [mistake] = found(fitted(), [("birds", "purr purr bark")])
     assert (mistake.truth, mistake.answer, mistake.against) == ("birds", "cats", "dogs")
     assert [term for term, _ in mistake.terms] == ["purr"]
     assert mistake.margin > 0
 
 
-def test_what_has_no_answer_is_no_mistake() -> None:
+def test_document_without_prediction_is_not_a_mistake() -> None:
     documents = [("cats", "bark"), ("cats", "bark purr"), ("cats", "bark bark bark bark")]
     assert [
         mistake.id for mistake in found(fitted(), documents, DecisionRule(min_probability=0.8))
@@ -135,13 +135,13 @@ def test_what_has_no_answer_is_no_mistake() -> None:
     assert found(fitted(estimate="ml"), [("fish", "purr bark")]) == []
 
 
-def test_the_only_class_has_no_rival() -> None:
+def test_single_class_is_its_own_runner_up() -> None:
     model = TextClassifier(smoothing=1).fit(["a text"], ["only"])
     [mistake] = found(model, [("other", "a text")])
     assert (mistake.answer, mistake.terms, mistake.against) == ("only", (), "only")
 
 
-def test_the_runner_up_is_another_class_even_if_all_are_impossible() -> None:
+def test_runner_up_differs_from_the_prediction_even_if_impossible() -> None:
     rows = np.log(np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]]))
     assert find_runner_up(rows, np.array([0, 2, 0])).tolist() == [1, 1, 1]
     assert find_runner_up(

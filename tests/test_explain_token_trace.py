@@ -90,7 +90,7 @@ def without_model() -> TokenTracer:
     return TokenTracer(Analysis(Settings(stop_words="default", unspaced="pairs"), STOP_WORDS))
 
 
-def test_every_reason() -> None:
+def test_every_drop_reason_is_reported() -> None:
     words = ["Running", "THE", "x", "'", "\u0301", "w" * 256, "fire\u2014the\u2014a"]
     found = [
         (token.form, token.word, token.term, token.dropped)
@@ -110,7 +110,7 @@ def test_every_reason() -> None:
 
 
 @given(documents)
-def test_terms_are_those_of_the_analyzer_and_everything_dropped_has_a_reason(text: bytes) -> None:
+def test_traced_terms_match_the_analyzer_and_dropped_tokens_have_a_reason(text: bytes) -> None:
     tokens, stem = list(without_model().trace_tokens(text)), load_stemmer("snowball", "english")
     assert [token.term for token in tokens if token.dropped is None] == oracle.terms(
         text, STOP_WORDS, lambda word: stem([word])[0], oracle.pairs
@@ -133,7 +133,7 @@ ENCODED = Document(
 @example(0, ENCODED)
 @example(1, Document("x", None, "⼀".encode()))
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
-def test_words_have_the_terms_that_are_counted(number: int, document: Document) -> None:
+def test_located_words_have_the_counted_terms(number: int, document: Document) -> None:
     """The counter's known and unknown terms are those of the tokens, and those of the located words."""
     model = model_of(number)
     vocabulary, selected, n_terms = (
@@ -177,7 +177,7 @@ def test_words_have_the_terms_that_are_counted(number: int, document: Document) 
 
 @example(0, ENCODED, 7)
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields, st.integers(1, 40))
-def test_a_text_that_is_taken_piece_by_piece_has_the_words_of_the_whole(
+def test_text_traced_in_blocks_has_the_same_words(
     number: int, document: Document, size: int
 ) -> None:
     walker = TokenTracer.from_model(model_of(number).fitted)
@@ -192,9 +192,7 @@ def test_a_text_that_is_taken_piece_by_piece_has_the_words_of_the_whole(
 
 @example(0, ENCODED)
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
-def test_words_stand_one_after_the_other_and_are_whole_characters(
-    number: int, document: Document
-) -> None:
+def test_located_words_are_in_order_and_whole_characters(number: int, document: Document) -> None:
     located = TokenTracer.from_model(model_of(number).fitted).locate_words(
         document.text, document.fields
     )
@@ -245,7 +243,7 @@ def has_words_beside_pairs(model: TextClassifier, document: Document) -> bool:
 
 
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields)
-def test_a_text_without_words_is_one(number: int, document: Document) -> None:
+def test_text_with_a_word_blanked_keeps_the_other_words(number: int, document: Document) -> None:
     """Spaces in place of a word leave the other words as they are."""
     model = model_of(number)
     assume(not has_words_beside_pairs(model, document))
@@ -262,7 +260,7 @@ def test_a_text_without_words_is_one(number: int, document: Document) -> None:
 
 @examples(40)
 @given(st.sampled_from(range(len(SETTINGS))), documents_with_fields, st.sets(st.integers(0, 30)))
-def test_without_some_words_a_document_has_the_counts_of_the_text_without_them(
+def test_counts_without_words_equal_counts_of_the_text_without_them(
     number: int, document: Document, numbers: set[int]
 ) -> None:
     model = model_of(number)
@@ -281,7 +279,7 @@ def test_without_some_words_a_document_has_the_counts_of_the_text_without_them(
     assert found.offsets.tolist() == wanted.offsets.tolist()
 
 
-def test_counted_features_are_words_that_occur_so_often() -> None:
+def test_counted_features_are_words_with_their_count_as_weight() -> None:
     model = TextClassifier(smoothing=1)
     model.reading = replace(model.reading, format="svmlight")
     learnt(model, [("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
@@ -297,7 +295,7 @@ def test_counted_features_are_words_that_occur_so_often() -> None:
     )
 
 
-def test_words_of_fields_and_items_stand_in_lines_after_the_text() -> None:
+def test_words_of_fields_and_items_are_in_lines_after_the_text() -> None:
     document = (
         b"Win the prize",
         [(b"subject", b"Free the offers"), (b"", b"from:Ann@x.org type:text/html")],

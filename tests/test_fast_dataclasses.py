@@ -33,7 +33,7 @@ BOTH = pytest.mark.parametrize("decorator", [dataclass, fast_dataclasses.datacla
 
 
 @BOTH
-def test_fields_are_set_in_order_by_name_or_by_default(decorator: Decorator) -> None:
+def test_fields_are_set_by_position_name_or_default(decorator: Decorator) -> None:
     kind = made(decorator)
     point = kind(1, z=5)
     assert asdict(point) == {"x": 1, "y": [], "z": 5, "seen": 0}
@@ -50,7 +50,7 @@ def test_fields_are_set_in_order_by_name_or_by_default(decorator: Decorator) -> 
     [((), {}), ((1, [], 3, 4), {}), ((1,), {"x": 1}), ((1,), {"w": 1})],
     ids=["few", "many", "twice", "unknown"],
 )
-def test_wrong_arguments_are_a_type_error(
+def test_wrong_arguments_raise_type_error(
     decorator: Decorator, values: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
     with pytest.raises(TypeError):
@@ -60,7 +60,7 @@ def test_wrong_arguments_are_a_type_error(
 
 
 @BOTH
-def test_equality_and_hash_follow_the_fields(decorator: Decorator) -> None:
+def test_equality_and_hash_use_the_fields(decorator: Decorator) -> None:
     mutable, frozen, by_identity = (
         made(decorator),
         made(decorator, frozen=True),
@@ -76,7 +76,7 @@ def test_equality_and_hash_follow_the_fields(decorator: Decorator) -> None:
 
 
 @BOTH
-def test_a_frozen_one_cannot_be_changed(decorator: Decorator) -> None:
+def test_frozen_instance_cannot_be_changed(decorator: Decorator) -> None:
     point = made(decorator, frozen=True)(1)
     with pytest.raises(FrozenInstanceError):
         setattr(point, "x", 2)  # noqa: B010
@@ -109,6 +109,6 @@ class Heir(Base):
     y: int = 0
 
 
-def test_an_heir_has_fields_and_methods_of_its_base_and_can_be_pickled() -> None:
+def test_subclass_inherits_fields_and_methods_and_can_be_pickled() -> None:
     heir = pickle.loads(pickle.dumps(Heir(-1, 2)))
     assert (heir, repr(heir), heir.x, heir.y, heir.double) == (Heir(1, 2), "<1>", 1, 2, 2)

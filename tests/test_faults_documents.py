@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_fault_55_one_unreadable_of_ten_thousand(pets: Path) -> None:
+def test_fault_55_one_unreadable_document_of_ten_thousand(pets: Path) -> None:
     corpus(
         pets, {f"in/{number:05}": "a cat" if number % 2 else "a dog" for number in range(10_000)}
     )
@@ -42,7 +42,7 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
-def test_fault_56_a_file_that_vanishes_after_it_was_listed(pets: Path) -> None:
+def test_fault_56_file_that_vanishes_after_it_was_listed(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/gone": "a cat", "in/z": "a dog"})
     done = python(PATCHED, "classify", "in")
     assert (done.status, done.notes) == (
@@ -67,7 +67,7 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
-def test_fault_57_a_file_that_grows_while_it_is_read(pets: Path) -> None:
+def test_fault_57_growing_file_is_read_as_it_was_when_opened(pets: Path) -> None:
     """What is read is what was there when it was opened."""
     corpus(pets, {"log": "cat"})
     done = python(GROWING, "classify", "log")
@@ -75,7 +75,7 @@ def test_fault_57_a_file_that_grows_while_it_is_read(pets: Path) -> None:
     assert (pets / "log").stat().st_size > 16_000
 
 
-def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
+def test_fault_60_file_of_five_gigabytes_is_refused_without_memory(pets: Path) -> None:
     corpus(pets, {"in/a": "a cat", "in/b": ""})
     os.truncate(pets / "in/b", 5 << 30)
     done = nbtext("classify in", limits=MEMORY)
@@ -90,7 +90,7 @@ def test_fault_60_a_file_of_five_gigabytes(pets: Path) -> None:
     )
 
 
-def test_fault_61_binary_documents(pets: Path) -> None:
+def test_fault_61_binary_documents_are_reported(pets: Path) -> None:
     chance = random.Random(61)
     blobs = {
         f"in/{number:02}": bytes([0]) + chance.randbytes(chance.randint(0, 5000))

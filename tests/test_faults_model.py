@@ -34,7 +34,7 @@ def parts(pets: Path) -> Parts:
     return taken_apart(content("nbtext.joblib"))
 
 
-def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
+def test_fault_2_model_that_is_not_a_regular_file_is_refused(pets: Path) -> None:
     os.mkfifo(pets / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
@@ -43,7 +43,7 @@ def test_fault_2_a_model_that_is_no_file(pets: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_fault_3_a_model_that_may_not_be_read(shared_folder: Path) -> None:
+def test_fault_3_unreadable_model_is_refused(shared_folder: Path) -> None:
     TextClassifier().fit(["a cat"], ["cats"]).save(str(shared_folder / "m"))
     (shared_folder / "m").chmod(0)
     code = (
@@ -71,7 +71,7 @@ def test_fault_9_hostile_pickles_are_not_unpickled(pets: Path, kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_fault_9_hostile_pickles_behind_a_true_header_are_not_looked_at(
+def test_fault_9_hostile_pickles_behind_a_valid_header_are_not_unpickled(
     pets: Path, parts: Parts, kind: str
 ) -> None:
     """In place of what joblib reads before the first array; nbtext takes the arrays from where the index says they are, or refuses the file."""
@@ -102,7 +102,7 @@ def test_fault_16_no_other_file_is_opened(pets: Path, parts: Parts) -> None:
     assert (statuses, seen) == ({"names": 3}, [])
 
 
-def test_the_watcher_sees_what_joblib_does(pets: Path) -> None:
+def test_watcher_detects_unpickling_by_joblib(pets: Path) -> None:
     """So that what it does not see of nbtext says something."""
     _, seen, _ = loaded_under_watch(
         pets / "nbtext.joblib", {"gadget": GADGETS["os.system"]}, pets, BY_JOBLIB
@@ -112,7 +112,9 @@ def test_the_watcher_sees_what_joblib_does(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["token_pattern", "pattern", "tokenizer"])
-def test_fault_22_a_model_can_bring_no_pattern(pets: Path, parts: Parts, name: str) -> None:
+def test_fault_22_model_with_a_token_pattern_is_refused(
+    pets: Path, parts: Parts, name: str
+) -> None:
     index: Any = parts.decoded
     index["settings"]["training"][name] = r"(\w+\s?)+$"
     write("m", put_together(index, parts.payload))

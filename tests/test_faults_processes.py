@@ -27,7 +27,9 @@ KILLED = ("train", "update", "update once", "merge", "promote")
 @pytest.mark.repeated
 @pytest.mark.parametrize("part", range(rounds(1, 2)))
 @pytest.mark.parametrize("name", KILLED)
-def test_fault_28_killed_at_any_time(tmp_path: Path, name: str, part: int) -> None:
+def test_fault_28_process_killed_at_any_time_leaves_old_or_new_model(
+    tmp_path: Path, name: str, part: int
+) -> None:
     """The old model is there, or the new one, and what the killed process left goes with the next run."""
     tried = setting(tmp_path, WRITING[name])
     begin = time.monotonic()
@@ -55,7 +57,9 @@ def test_fault_28_killed_at_any_time(tmp_path: Path, name: str, part: int) -> No
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("name", WRITING)
-def test_fault_39_readers_while_a_writer_replaces(tmp_path: Path, name: str) -> None:
+def test_fault_39_readers_get_old_or_new_model_during_replacement(
+    tmp_path: Path, name: str
+) -> None:
     """Every run of a reader answers as the old model does, or as the new one, in all of its rows, and never fails."""
     tried = setting(tmp_path, WRITING[name])
     asked = (
@@ -86,7 +90,7 @@ def test_fault_39_readers_while_a_writer_replaces(tmp_path: Path, name: str) -> 
     assert given <= right
 
 
-def test_fault_40_a_model_cut_short_in_place_under_a_reader(tmp_path: Path) -> None:
+def test_fault_40_truncating_a_model_in_place_does_not_affect_a_reader(tmp_path: Path) -> None:
     """It is read as a whole at once and not mapped, so what happens to the file later does not matter."""
     from nbtext import TextClassifier
 
@@ -96,7 +100,7 @@ def test_fault_40_a_model_cut_short_in_place_under_a_reader(tmp_path: Path) -> N
     assert model.predict(["cat", "dog"]).tolist() == ["cats", "dogs"]
 
 
-def test_fault_41_an_update_with_documents_that_cannot_be_read(tmp_path: Path) -> None:
+def test_fault_41_update_with_unreadable_documents_adds_the_others_or_none(tmp_path: Path) -> None:
     """They are named and the others are learnt, with status 1; or nothing is, if one asks for that."""
     tried = setting(tmp_path, WRITING["update"])
     corpus(tmp_path / "more", {"dogs/2": b"\0" * 9 + b"binary", "dogs/9": b"\0" * 9 + b"binary"})
@@ -107,7 +111,7 @@ def test_fault_41_an_update_with_documents_that_cannot_be_read(tmp_path: Path) -
     assert (result.status, len(result.notes), tried.model.read_bytes()) == (1, 2, tried.new)
 
 
-def test_fault_75_counts_that_double_until_they_would_not_be_exact(tmp_path: Path) -> None:
+def test_fault_75_merged_counts_stop_before_they_are_inexact(tmp_path: Path) -> None:
     """The last model whose counts are exact stays, and loads; a larger one is not written."""
     write("c.svm", "a x:999999999\nb y:1\n")
     succeeded(run("train", "c.svm", "-m", MODEL, cwd=tmp_path))

@@ -53,7 +53,7 @@ def no_mounts() -> bool:
 
 @pytest.mark.skipif(no_mounts(), reason="no file system may be mounted here")
 @pytest.mark.cold("the name space of the shell")
-def test_fault_24_a_disk_that_is_full(pets: Path) -> None:
+def test_fault_24_full_disk_leaves_the_old_model(pets: Path) -> None:
     (pets / "disk").mkdir()
     done = bash(
         "unshare --map-root-user --mount bash -c 'mount -t tmpfs -o size=20k tmpfs disk && cp nbtext.joblib disk && "
@@ -76,7 +76,7 @@ def test_fault_24_a_disk_that_is_full(pets: Path) -> None:
         ("rename", "EBUSY", 1, "cannot write: device or resource busy; the file is as it was"),
     ],
 )
-def test_faults_25_and_26_what_is_said_of_a_failure_to_sync_or_rename(
+def test_faults_25_and_26_failure_to_sync_or_rename_is_reported(
     traced: Setting, kind: str, what: str, number: int, message: str
 ) -> None:
     fault = Fault(CALLS[kind], f"error={what}", number)
@@ -88,7 +88,7 @@ def test_faults_25_and_26_what_is_said_of_a_failure_to_sync_or_rename(
     assert not traced.left_over()
 
 
-def test_fault_33_a_hard_link_is_split(training: Setting) -> None:
+def test_fault_33_hard_link_is_split(training: Setting) -> None:
     """As documented: the other name keeps the old model."""
     os.link(training.model, training.folder / "other")
     succeeded(training.run())
@@ -98,7 +98,7 @@ def test_fault_33_a_hard_link_is_split(training: Setting) -> None:
     )
 
 
-def test_fault_43_short_reads(tmp_path: Path) -> None:
+def test_fault_43_short_reads_give_the_same_model(tmp_path: Path) -> None:
     """A corpus that comes byte by byte is the corpus."""
     text = "".join(f"class{number % 3}\tword{number} and others\n" for number in range(30)).encode()
     write("c.tsv", text)
@@ -123,7 +123,7 @@ MEMORY = [0, *(int((1 << 16) * 1.6**step) for step in range(16))]
 @pytest.mark.parametrize(
     "name", [*(name for name in WRITING if name != "promote"), "classify"]
 )  # promote copies bytes, for which there is room in any process
-def test_fault_44_too_little_memory(tmp_path: Path, name: str) -> None:
+def test_fault_44_too_little_memory_is_reported_or_enough(tmp_path: Path, name: str) -> None:
     tried = setting(tmp_path, {**WRITING, **READING}[name])
     statuses = set()
     for more in MEMORY:
@@ -139,7 +139,7 @@ def test_fault_44_too_little_memory(tmp_path: Path, name: str) -> None:
     assert statuses == {0, 4}
 
 
-def test_fault_45_too_few_open_files(training: Setting) -> None:
+def test_fault_45_too_few_open_files_are_reported_and_few_are_enough(training: Setting) -> None:
     """Files are closed as it goes: many documents need no more than few, and too few for few leave all as it was."""
     corpus(
         training.folder / "many",
@@ -164,7 +164,7 @@ def test_fault_45_too_few_open_files(training: Setting) -> None:
     assert len(succeeded(result).rows) == 300
 
 
-def test_a_failure_that_names_no_file_is_not_put_down_to_standard_output(pets: Path) -> None:
+def test_failure_without_a_file_name_is_not_blamed_on_standard_output(pets: Path) -> None:
     code = (
         "import errno, os, sys; import nbtext.inspection.overview as o; from nbtext.cli.main import run\n"
         "def broken(*_): raise OSError(errno.EIO, os.strerror(errno.EIO))\n"

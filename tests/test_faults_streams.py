@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_fault_46_every_output_ends_quietly_when_the_pipe_closes(pets: Path) -> None:
+def test_fault_46_every_output_ends_silently_when_the_pipe_closes(pets: Path) -> None:
     corpus(pets, {f"many/{number:04}": "a cat" for number in range(2000)})
     long = " ".join(["many"] * 3)
     for output in ("csv", "jsonl", "table", "tsv"):
@@ -27,12 +27,12 @@ def test_fault_46_every_output_ends_quietly_when_the_pipe_closes(pets: Path) -> 
     assert (done.text, done.notes) == ("141\n", []), done
 
 
-def test_fault_48_all_three_streams_closed(pets: Path) -> None:
+def test_fault_48_all_three_streams_closed_ends_with_a_status(pets: Path) -> None:
     assert bash("$NBTEXT classify pets <&- >&- 2>&-").status == 4
     assert bash("$NBTEXT train pets <&- 2>&- >/dev/null").status == 0
 
 
-def test_fault_49_empty_standard_input(pets: Path) -> None:
+def test_fault_49_empty_standard_input_is_one_document_or_none(pets: Path) -> None:
     """One document without a word is a document; a table, lines or records without a row hold none."""
     assert [row[0] for row in succeed("classify -").rows] == ["-"]
     for file_format in ("csv", "tsv", "jsonl", "lines"):
@@ -43,7 +43,7 @@ def test_fault_49_empty_standard_input(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
-def test_fault_50_a_bad_option_is_status_2_on_standard_error(command: str) -> None:
+def test_fault_50_unknown_option_is_status_2_on_standard_error(command: str) -> None:
     assert f"see nbtext {command} --help" in fail(2, command, "--no-such-option")
 
 
@@ -60,7 +60,7 @@ def some_names(many: int) -> list[bytes]:
     return sorted(names - {b".", b".."})
 
 
-def test_fault_53_names_of_any_bytes(pets: Path) -> None:
+def test_fault_53_names_of_any_bytes_are_printed(pets: Path) -> None:
     names = some_names(200)
     (pets / "odd").mkdir()
     for name in names:

@@ -23,7 +23,7 @@ from tests.process import (
 )
 
 
-def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
+def test_fault_75_counts_beyond_32_bits_are_exact(tmp_path: Path) -> None:
     rows = "a red:999999999 green:1\n" * 12 + "b green:999999999\n" * 12
     corpus(tmp_path, {"t.svm": rows})
     succeed("train t.svm")
@@ -36,7 +36,7 @@ def test_fault_75_counts_beyond_32_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "env", [{"TZ": "Pacific/Kiritimati"}, {"HOME": "/nonexistent"}, {"HOME": ""}, {"TMPDIR": "/nonexistent"}, {"USER": "", "LOGNAME": ""}], ids=str
 )  # fmt: skip
-def test_fault_76_no_home_no_temporary_folder_any_time_zone(
+def test_fault_76_missing_home_and_temporary_folder_and_time_zone_change_nothing(
     pets: Path, env: dict[str, str]
 ) -> None:
     succeed("train pets -m plain")
@@ -51,7 +51,7 @@ def test_fault_76_no_home_no_temporary_folder_any_time_zone(
         assert nbtext(*arguments, env=env) == nbtext(*arguments)
 
 
-def test_fault_76_a_clock_that_jumps(pets: Path) -> None:
+def test_fault_76_jumping_clock_changes_nothing(pets: Path) -> None:
     code = (
         "import itertools, sys, time\n"
         "ticks = itertools.cycle([1e9, 5.0, -7.0])\n"
@@ -63,7 +63,7 @@ def test_fault_76_a_clock_that_jumps(pets: Path) -> None:
     assert content("plain") == content("other")
 
 
-def test_fault_77_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> None:
+def test_fault_77_model_bytes_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     """Products of matrices are rounded otherwise by two threads than by one, so the command always has one."""
     for threads in ("1", "2"):
         train = ("train", SERVICE_DESK / "train", "--classifier", "gaussian", "-m", threads)

@@ -99,7 +99,7 @@ def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
         [(name, kind) for name in WRITING for kind in FAULTS if name in WHOLE or kind in SAVING], 15
     ),
 )
-def test_a_call_that_fails_leaves_the_old_model_or_the_new(
+def test_failing_call_leaves_the_old_or_new_model(
     prepared: Callable[[str], Setting], name: str, kind: str
 ) -> None:
     for error in FAULTS[kind] if name == "train" else FAULTS[kind][:1]:
@@ -111,7 +111,7 @@ def test_a_call_that_fails_leaves_the_old_model_or_the_new(
 
 
 @pytest.mark.parametrize("kind", some(list(FAULTS), 5))
-def test_a_call_that_fails_while_classifying_makes_no_answer_wrong(
+def test_failing_call_while_classifying_gives_no_wrong_prediction(
     prepared: Callable[[str], Setting], kind: str
 ) -> None:
     right = prepared("classify").out.splitlines()
@@ -135,7 +135,7 @@ def test_a_call_that_fails_while_classifying_makes_no_answer_wrong(
 
 
 @pytest.mark.parametrize("kind", some(list(FAULTS), 5))
-def test_a_call_that_fails_while_inspecting_shows_nothing_wrong(
+def test_failing_call_while_inspecting_prints_nothing_wrong(
     prepared: Callable[[str], Setting], kind: str
 ) -> None:
     for error in FAULTS[kind][:1]:
@@ -158,7 +158,7 @@ def test_a_call_that_fails_while_inspecting_shows_nothing_wrong(
         5,
     ),
 )
-def test_a_call_that_is_interrupted_is_made_again(
+def test_interrupted_call_is_repeated(
     prepared: Callable[[str], Setting], name: str, kind: str
 ) -> None:
     for result in each_fault(prepared(name), kind, "error=EINTR"):
@@ -185,7 +185,7 @@ SIGNALS = {"KILL": -9, "TERM": 143, "INT": 130, "HUP": 129}
         13,
     ),
 )
-def test_a_signal_at_a_call_leaves_the_old_model_or_the_new(
+def test_signal_at_a_call_leaves_the_old_or_new_model(
     prepared: Callable[[str], Setting], name: str, kind: str, signal: str
 ) -> None:
     for result in each_fault(prepared(name), kind, f"signal={signal}"):
@@ -194,7 +194,7 @@ def test_a_signal_at_a_call_leaves_the_old_model_or_the_new(
         prepared(name).check(result)
 
 
-def test_fault_30_a_second_ctrl_c_while_the_first_is_cleaned_up_after(
+def test_fault_30_second_ctrl_c_during_cleanup_leaves_a_valid_model(
     prepared: Callable[[str], Setting],
 ) -> None:
     setting = prepared("train")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("inside", [" ", "\u2028", "\x85", "\x0b", "\x1c"], ids=repr)
-def test_fault_64_line_ends(pets: Path, end: str, inside: str) -> None:
+def test_fault_64_line_ends_are_read(pets: Path, end: str, inside: str) -> None:
     texts = [f"a cat{inside}purrs", f"a dog{inside}barks", f"a cat{inside}climbs"]
     files = {
         "t.csv": "".join(f'x,"{text}"{end}' for text in texts),
@@ -35,7 +35,7 @@ def test_fault_64_line_ends(pets: Path, end: str, inside: str) -> None:
     assert [row[1] for row in by_line.rows] == ["cats", "dogs", "cats"]
 
 
-def test_fault_65_labels_of_json_that_are_no_text(tmp_path: Path) -> None:
+def test_fault_65_json_labels_that_are_not_text_are_converted_or_refused(tmp_path: Path) -> None:
     labels = ["3", "true", "1.5", "null", "[]", '"x"']
     corpus(
         tmp_path,
@@ -50,13 +50,13 @@ def test_fault_65_labels_of_json_that_are_no_text(tmp_path: Path) -> None:
     assert sorted(made["classes"]) == ["1.5", "3", "true", "x"]
 
 
-def test_fault_69_the_same_document_in_two_classes(tmp_path: Path) -> None:
+def test_fault_69_same_document_in_two_classes_is_trained_on(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": "same words", "c/b/1": "same words"})
     succeed("train c")
     assert succeed("classify -", stdin=b"same words").rows == [["-", "a", "0.5"]]
 
 
-def test_fault_70_labels_that_look_alike_are_told_of(tmp_path: Path) -> None:
+def test_fault_70_labels_that_look_alike_are_warned_of(tmp_path: Path) -> None:
     labels = [
         "café",
         "cafe\u0301",
@@ -89,7 +89,7 @@ def test_fault_70_labels_that_look_alike_are_told_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.repeated
-def test_fault_71_very_many_classes(tmp_path: Path) -> None:
+def test_fault_71_very_many_classes_work(tmp_path: Path) -> None:
     classes = rounds(20_000, 100_000)
     corpus(
         tmp_path,
@@ -106,7 +106,7 @@ def test_fault_71_very_many_classes(tmp_path: Path) -> None:
 
 
 @pytest.mark.repeated
-def test_fault_71_very_long_documents(tmp_path: Path) -> None:
+def test_fault_71_very_long_documents_work(tmp_path: Path) -> None:
     words = rounds(200_000, 1_000_000)
     corpus(
         tmp_path,
@@ -125,7 +125,7 @@ def test_fault_71_very_long_documents(tmp_path: Path) -> None:
 
 
 @pytest.mark.repeated
-def test_fault_72_a_word_of_megabytes(service_desk_model: Path) -> None:
+def test_fault_72_word_of_megabytes_is_ignored(service_desk_model: Path) -> None:
     for letter in (b"x", "語".encode(), b"x'"):
         done = succeed(
             "classify - -m",

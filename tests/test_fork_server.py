@@ -109,7 +109,7 @@ def outcome(
 
 @pytest.mark.cold("to compare")
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: str(call.arguments))
-def test_a_warm_run_ends_as_a_cold_one(call: Call, tmp_path: Path) -> None:
+def test_forked_run_equals_a_fresh_process(call: Call, tmp_path: Path) -> None:
     with cold(so=False):
         warm = outcome(call, tmp_path / "warm", {})
     assert warm == outcome(call, tmp_path / "cold", call.env)

@@ -64,14 +64,14 @@ def test_every_input_is_read_or_refused(name: str) -> None:
         "x" * 1000,
     ],
 )
-def test_a_charset_that_is_none_is_not_asked(charset: str) -> None:
+def test_invalid_charset_is_not_used(charset: str) -> None:
     """A zero byte in its name was an internal error; punycode takes the square of the length, hours for a mail of some megabytes."""
     body = b"caf\xc3\xa9 \\x41-" + b"a1" * 10_000
     assert decode_with_charset(body, charset, "auto") == (body, NO_DECODING_ISSUES)
 
 
 @pytest.mark.parametrize("charset", ["u\0", "punycode", "us-ascii*=u\0''x"])
-def test_a_charset_of_a_part_that_is_none_is_not_asked(charset: str) -> None:
+def test_invalid_charset_of_a_message_part_is_not_used(charset: str) -> None:
     """The same, of a part of a message, which the email package would decode by itself."""
     head = f'Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain; charset="{charset}"\n\n'
     text, *_ = read_mail(

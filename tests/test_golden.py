@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(bool(OTHER), reason=f"last digits may differ: {O
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("name", some(sorted(sessions()), 4))
-def test_commands_print_and_write_what_they_did(name: str) -> None:
+def test_commands_print_and_write_the_golden_output(name: str) -> None:
     expected = GOLDEN["sessions"].get(name, [])
     found = played(sessions()[name])
     for one, other in zip(found, expected, strict=False):
@@ -34,16 +34,16 @@ def test_commands_print_and_write_what_they_did(name: str) -> None:
     assert len(found) == len(expected)
 
 
-def test_every_session_is_expected() -> None:
+def test_every_session_has_a_golden_output() -> None:
     assert set(GOLDEN["sessions"]) == set(sessions())
 
 
 @pytest.mark.repeated
-def test_the_public_api_is_what_it_was() -> None:
+def test_public_api_equals_the_golden_one() -> None:
     assert public_api() == GOLDEN["api"]
 
 
 @pytest.mark.exhaustive
-def test_classifiers_score_as_they_did_to_the_last_digit() -> None:
+def test_scores_equal_the_golden_ones_to_the_last_digit() -> None:
     for name, found in scores().items():
         assert found == GOLDEN["scores"][name], name

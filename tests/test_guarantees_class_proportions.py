@@ -53,7 +53,7 @@ def of_classes(posterior: Any, classes: Any) -> HeldOutPosteriors:
     return HeldOutPosteriors.from_posterior(ClassPosterior(posterior), truth, np.ones(len(classes)))
 
 
-def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
+def test_em_proportions_match_an_optimiser() -> None:
     likelihood = np.exp(drawn([40, 10, 50], 3)[0] - np.log((0.5, 0.3, 0.2)))
 
     def loss(free: Any) -> float:
@@ -64,7 +64,7 @@ def test_em_finds_the_shares_that_an_optimiser_finds() -> None:
     assert fit_proportions(likelihood) == pytest.approx(free / free.sum(), abs=1e-4)
 
 
-def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
+def test_em_with_many_classes_drops_impossible_ones_with_the_same_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No shares are more likely by more than n (max_k g_k / n − 1), g the gradient of the concave log-likelihood; that of dropped classes counts too."""
@@ -89,7 +89,7 @@ def test_of_many_classes_em_drops_those_that_are_out_of_the_question(
     assert found == pytest.approx(fit_proportions(likelihood), abs=1e-12)
 
 
-def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_intervals_are_the_same(
+def test_draws_with_many_classes_sum_few_probabilities_with_the_same_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     random, added, chosen = np.random.default_rng(7), list[int](), module._draw_indices
@@ -124,7 +124,7 @@ def test_of_many_classes_few_probabilities_are_added_up_for_a_draw_and_the_inter
     assert in_runs[:8, 1].min() > 5 * in_runs[8:, 1].mean()
 
 
-def test_slopes_and_offsets_are_those_that_an_optimiser_finds() -> None:
+def test_slopes_and_offsets_match_an_optimiser() -> None:
     documents = left_out(400, bias=0.6)
     truth = np.arange(len(documents.truth)), documents.truth.indices
 
@@ -162,7 +162,7 @@ def fitted(documents: HeldOutPosteriors) -> Any:
     return np.stack((slopes, offsets + np.log(shares)))
 
 
-def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_vary_like_refits_to_resampled_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DRAW_WIDENING", 1.0)
     monkeypatch.setattr(module, "MISFIT_STD", 0.0)
     documents, random = left_out(500), np.random.default_rng(3)
@@ -185,9 +185,7 @@ def test_draws_vary_as_fits_to_resampled_documents_do(monkeypatch: pytest.Monkey
     assert np.all((spread > 0.6 * wanted) & (spread < 1.6 * wanted))
 
 
-def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_no_share_from_them() -> (
-    None
-):
+def test_class_with_one_document_gets_a_similar_slope_and_no_proportion() -> None:
     """The models without that document do not know its class."""
     documents = left_out(400)
     posterior, classes = (
@@ -208,7 +206,7 @@ def test_a_class_with_one_document_has_nearly_the_slope_of_the_others_and_takes_
     )
 
 
-def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
+def test_intervals_cover_the_truth_with_few_held_out_documents() -> None:
     random, held = np.random.default_rng(6), []
     for seed in range(25):
         bias = float(random.uniform(-0.5, 0.8))
@@ -225,7 +223,7 @@ def test_intervals_hold_the_truth_with_few_documents_left_out() -> None:
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.7])
-def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(
+def test_intervals_cover_the_truth_and_estimates_beat_counting(
     bias: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slopes and offsets describe these posteriors exactly, so nothing is added for what they leave."""
@@ -251,7 +249,7 @@ def test_intervals_hold_the_truth_and_shares_are_nearer_to_it_than_counting(
     assert ours < (1.1 if bias == 0 else 0.9) * without
 
 
-def test_one_class_and_one_document() -> None:
+def test_one_class_or_one_document_has_valid_proportions() -> None:
     only = estimate_class_proportions(
         np.zeros((3, 1)), ["all"], ClassLikelihoods.from_prior(np.ones(1))
     )
@@ -263,7 +261,7 @@ def test_one_class_and_one_document() -> None:
     assert one.prevalence["a"].high == 1
 
 
-def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None:
+def test_class_without_held_out_documents_or_impossible_has_finite_proportions() -> None:
     documents = left_out(200)
     posterior = np.hstack((documents.log_posterior, np.full((200, 1), -np.inf)))
     likelihoods = ClassLikelihoods.fit(of_classes(posterior, documents.truth.indices))
@@ -272,7 +270,7 @@ def test_a_class_without_left_out_documents_and_one_that_is_impossible() -> None
     assert found.prevalence["d"].share < 1e-3
 
 
-def test_many_documents_are_drawn_for_in_parts_with_the_same_interval(
+def test_draws_in_blocks_give_the_same_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.fit(left_out(500))
@@ -290,7 +288,7 @@ TEXTS = ["sofa cat", "cat purr", "dog bark", "dog bone bark", "cat dog"] * 8
 LABELS = ["cats", "cats", "dogs", "dogs", "cats"] * 8
 
 
-def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
+def test_posteriors_with_the_estimated_prior_are_the_corrected_ones() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     likelihoods = fit_proportion_estimator(model)
     assert isinstance(likelihoods, ClassLikelihoods)
@@ -319,7 +317,7 @@ def test_posteriors_for_a_prior_are_the_corrected_ones() -> None:
     assert np.exp(after.log_posterior).sum(axis=1) == pytest.approx(1)
 
 
-def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> None:
+def test_impossible_documents_are_excluded_and_get_no_prediction() -> None:
     model = TextClassifier(estimate="ml").fit(TEXTS, LABELS)
     likelihoods = ClassLikelihoods.from_prior(model.fitted.classifier.prior)
     documents = [Document("1", None, b"sofa"), Document("2", None, b"purr bone")]
@@ -335,13 +333,13 @@ def test_documents_that_no_class_can_have_are_left_out_and_keep_no_answer() -> N
         )
 
 
-def test_too_many_classes_for_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_classes_for_the_sample_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_CORRECTED_CLASSES", 1)
     with pytest.raises(UsageError, match="more than 1 classes"):
         fit_proportion_estimator(TextClassifier().fit(TEXTS, LABELS))
 
 
-def test_few_labels_are_refused() -> None:
+def test_too_few_labelled_documents_are_refused() -> None:
     require_labelled_documents(TextClassifier().fit(TEXTS * 2, LABELS * 2))
     with pytest.raises(
         UsageError,
@@ -367,7 +365,7 @@ def test_many_rare_classes_are_refused() -> None:
         )
 
 
-def test_intervals_stay_wide_however_many_documents_are_left_out() -> None:
+def test_intervals_stay_wide_with_many_held_out_documents() -> None:
     """Slope and offset do not describe a class exactly, so more documents left out do not make them exact."""
     draws = ClassLikelihoods.fit(left_out(50_000)).scaling_draws[:, 1]
     assert np.all(np.std(draws - draws.mean(axis=1, keepdims=True), axis=0) > 0.15)
@@ -383,7 +381,7 @@ def two_classes(n: int, seed: int, apart: float, share: float = 0.5) -> tuple[An
 
 
 @pytest.mark.parametrize("n", [50, 200])
-def test_intervals_of_two_classes_that_are_hard_to_tell_apart_hold_the_truth(n: int) -> None:
+def test_intervals_of_similar_classes_cover_the_truth(n: int) -> None:
     """Most likely are shares of 0 or 1, and the draws do not stay where they begin."""
     held = []
     for seed in range(25):
@@ -399,7 +397,7 @@ def test_intervals_of_two_classes_that_are_hard_to_tell_apart_hold_the_truth(n: 
 
 
 @pytest.mark.parametrize("apart", [0.6, 1.0, 2.0])
-def test_after_so_many_sweeps_little_is_left_of_the_start(apart: float) -> None:
+def test_number_of_sweeps_makes_the_start_negligible(apart: float) -> None:
     """Slow twin: the part of a small move of the shares that one step of EM leaves."""
     likelihood = np.exp(two_classes(4000, 1, apart)[0])
 
@@ -414,7 +412,7 @@ def test_after_so_many_sweeps_little_is_left_of_the_start(apart: float) -> None:
     )
 
 
-def test_a_fit_never_turns_round_what_the_model_says() -> None:
+def test_slopes_are_never_negative() -> None:
     posterior, classes = two_classes(100, 3, 1.0)
     scaling = ClassLikelihoods.fit(of_classes(posterior, 1 - classes)).scaling
     assert scaling[0].min() >= module.MIN_SLOPE

@@ -51,7 +51,7 @@ def of_labels(log_p: np.ndarray, truth: np.ndarray) -> HeldOutPosteriors:
 
 
 @pytest.mark.parametrize(("shift", "bias"), [(0, 0.0), (1, 0.0), (-1, 0.0), (0, 0.4)])
-def test_shares_are_nearer_to_the_truth_than_means_and_answers_and_intervals_hold_it(
+def test_label_proportions_beat_means_and_counts_and_intervals_cover_the_truth(
     shift: float, bias: float
 ) -> None:
     errors, held = [], []
@@ -71,7 +71,7 @@ def test_shares_are_nearer_to_the_truth_than_means_and_answers_and_intervals_hol
 
 
 @pytest.mark.parametrize("shift", [1.2, -1.2])
-def test_intervals_hold_the_changed_shares_of_labels_that_documents_hardly_tell(
+def test_intervals_cover_shifted_proportions_of_uninformative_labels(
     shift: float,
 ) -> None:
     held = []
@@ -82,7 +82,7 @@ def test_intervals_hold_the_changed_shares_of_labels_that_documents_hardly_tell(
     assert np.mean(held) >= 0.95
 
 
-def test_an_interval_is_wider_where_documents_hardly_tell_the_label() -> None:
+def test_interval_is_wider_for_less_informative_documents() -> None:
     widths = []
     for told in (1, 4, 16):
         log_p, _ = labelled(500, 50, told=told)
@@ -92,7 +92,7 @@ def test_an_interval_is_wider_where_documents_hardly_tell_the_label() -> None:
     assert widths == sorted(widths, reverse=True)
 
 
-def test_without_left_out_documents_shares_are_mean_probabilities() -> None:
+def test_without_held_out_documents_proportions_are_mean_probabilities() -> None:
     none = np.empty((0, 3))
     log_p, _ = labelled(80, 1)
     share, low, high, _ = estimate_label_proportions(log_p, of_labels(none, none > 0))
@@ -100,7 +100,7 @@ def test_without_left_out_documents_shares_are_mean_probabilities() -> None:
     assert np.all((low < share) & (share < high))
 
 
-def test_a_label_that_is_certain_or_impossible() -> None:
+def test_certain_and_impossible_labels_have_finite_proportions() -> None:
     log_p = np.array([[0.0, -np.inf, -1.0]] * 5)
     share, low, high, counted = estimate_label_proportions(
         log_p, of_labels(log_p, np.array([[True, False, False]] * 5))
@@ -117,7 +117,7 @@ TEXTS, LABELS = (
 )
 
 
-def test_a_model_of_few_documents_has_shares_of_labels_with_wide_intervals() -> None:
+def test_model_of_few_documents_has_wide_intervals() -> None:
     """Fewer than a model of one label takes."""
     model = TextClassifier().fit(TEXTS, LABELS)
     require_labelled_documents(model)
@@ -131,7 +131,7 @@ def test_a_model_of_few_documents_has_shares_of_labels_with_wide_intervals() -> 
         assert each.low <= share <= each.high
 
 
-def test_a_model_that_left_no_documents_out_has_uncorrected_shares() -> None:
+def test_model_without_a_sample_has_uncorrected_proportions() -> None:
     model = TextClassifier(sample=0).fit(TEXTS, LABELS)
     with pytest.raises(UsageError):
         fit_proportion_estimator(model)

@@ -41,7 +41,7 @@ def drawn(n: int, seed: int = 0, spread: float = 3, swapped: float = 0) -> HeldO
 
 @examples(60)
 @given(st.integers(0, 300), st.integers(1, 300), st.floats(0.001, 0.999))
-def test_the_tail_is_that_of_scipy_and_of_clopper_and_pearson(
+def test_binomial_tail_matches_scipy_and_clopper_pearson(
     wrong: int, documents: int, share: float
 ) -> None:
     tail = _compute_binomial_tail(wrong, documents, share)
@@ -54,7 +54,7 @@ def test_the_tail_is_that_of_scipy_and_of_clopper_and_pearson(
 
 
 @pytest.mark.parametrize(("precision", "n"), [(0.95, 59), (0.99, 299), (0.999, 2995), (0.5, 5)])
-def test_without_a_wrong_answer_it_takes_as_many_as_the_textbook_says(
+def test_needed_documents_without_errors_match_the_textbook_formula(
     precision: float, n: int
 ) -> None:
     assert (
@@ -66,7 +66,7 @@ def test_without_a_wrong_answer_it_takes_as_many_as_the_textbook_says(
 
 @examples(30)
 @given(st.integers(0, 20), st.integers(1, 400), st.sampled_from([0.8, 0.9, 0.95]))
-def test_as_many_documents_as_needed_pass_and_half_of_them_do_not(
+def test_needed_documents_are_enough_for_the_precision(
     wrong: int, documents: int, precision: float
 ) -> None:
     needed = _count_needed_documents(wrong, documents, precision, MAX_ERROR_PROBABILITY)
@@ -82,9 +82,7 @@ def test_as_many_documents_as_needed_pass_and_half_of_them_do_not(
 @pytest.mark.parametrize(
     ("by_class", "swapped"), [(False, 0), (True, 0), (False, 0.5), (True, 0.5)]
 )
-def test_documents_drawn_alike_are_answered_with_the_precision_asked_for(
-    *, by_class: bool, swapped: float
-) -> None:
+def test_predictions_on_new_documents_keep_the_precision(*, by_class: bool, swapped: float) -> None:
     """The share below the precision is at most `MAX_ERROR_PROBABILITY`; that 7 of 25 are below then has a probability of 0.0002."""
     below, answered = 0, []
     for seed in range(25):
@@ -107,13 +105,13 @@ def test_documents_drawn_alike_are_answered_with_the_precision_asked_for(
     assert np.mean(answered) > 0.2
 
 
-def test_a_class_whose_answers_are_often_wrong_has_a_higher_threshold() -> None:
+def test_class_with_more_errors_has_a_higher_threshold() -> None:
     found = fit_precision_thresholds(drawn(4000, 1, 3, 0.7), CLASSES, DecisionRule(), 0.9)
     least = list_min_probabilities(found)
     assert max(least[:2]) < least[2]
 
 
-def test_classes_have_the_precision_that_is_asked_of_them_and_others_none() -> None:
+def test_thresholds_are_only_set_for_classes_with_a_requested_precision() -> None:
     posteriors = drawn(3000)
     found = fit_precision_thresholds(posteriors, CLASSES, DecisionRule(), (0.9, None, 0.99999))
     assert [each.precision for each in found] == [0.9, None, 0.99999]
@@ -129,9 +127,7 @@ def test_classes_have_the_precision_that_is_asked_of_them_and_others_none() -> N
     assert alone.answered >= first.answered
 
 
-def test_below_the_threshold_there_is_no_answer_for_another_reason_than_below_a_probability() -> (
-    None
-):
+def test_abstention_below_precision_differs_from_below_probability() -> None:
     rule = DecisionRule(min_probability=(0.6, 0.0, 0.0), precise_from=(0.7, 0.8, inf))
     posterior = np.log(
         [
@@ -153,7 +149,7 @@ def test_below_the_threshold_there_is_no_answer_for_another_reason_than_below_a_
     assert costly.decide(posterior).predictions.tolist() == [IMPRECISE, IMPRECISE, 0, 1, IMPRECISE]
 
 
-def test_few_documents_promise_nothing_and_say_how_many_more() -> None:
+def test_few_documents_give_no_threshold_and_the_number_needed() -> None:
     found = fit_precision_thresholds(drawn(10, 3, 40), CLASSES, DecisionRule(), 0.95)
     assert {each.probability for each in found} == {None}
     assert {each.more for each in found} == {49}  # ten right answers, and 59 are enough
@@ -161,7 +157,7 @@ def test_few_documents_promise_nothing_and_say_how_many_more() -> None:
     assert {each.more for each in none} == {59}
 
 
-def test_equal_weights_change_nothing() -> None:
+def test_equal_weights_do_not_change_thresholds() -> None:
     posteriors = drawn(800)
     heavy = posteriors._replace(weights=np.full(800, 2.5))
     assert fit_precision_thresholds(
@@ -169,7 +165,7 @@ def test_equal_weights_change_nothing() -> None:
     ) == fit_precision_thresholds(posteriors, CLASSES, DecisionRule(), 0.9)
 
 
-def test_the_curve_ends_at_the_accuracy_and_its_points_are_the_surest_documents() -> None:
+def test_risk_curve_ends_at_the_accuracy_and_starts_with_the_most_probable() -> None:
     posteriors = drawn(1000)
     judged = score_posterior(posteriors.posterior, posteriors.truth)
     curve = compute_risk_curve(judged)
@@ -181,7 +177,7 @@ def test_the_curve_ends_at_the_accuracy_and_its_points_are_the_surest_documents(
     assert len(compute_risk_curve(judged.take(np.arange(3)))) == 3
 
 
-def test_labels_of_documents_are_given_with_the_precision_asked_for() -> None:
+def test_labels_on_new_documents_keep_the_precision() -> None:
     """All labels of a document are there together or not at all, in which a binomial for each label would be too bold."""
     below = answered = 0
 

@@ -48,7 +48,7 @@ def of_truth(posteriors: HeldOutPosteriors) -> list[float]:
     )
 
 
-def test_the_threshold_is_the_quantile_of_a_finite_sample() -> None:
+def test_threshold_is_the_finite_sample_quantile() -> None:
     posteriors = drawn(99)
     for coverage, place in ((0.95, 5), (0.9, 10), (0.5, 50)):  # ⌊(n + 1)(1 − coverage)⌋
         assert (
@@ -58,7 +58,7 @@ def test_the_threshold_is_the_quantile_of_a_finite_sample() -> None:
 
 
 @pytest.mark.parametrize(("coverage", "n"), [(0.95, 19), (0.9, 9), (0.5, 1), (0.99, 99), (0.3, 1)])
-def test_the_least_number_of_documents_has_a_threshold_and_one_fewer_has_none(
+def test_minimum_number_of_documents_has_a_threshold_and_one_fewer_has_none(
     coverage: float, n: int
 ) -> None:
     assert count_needed_held_out(coverage) == n
@@ -67,7 +67,7 @@ def test_the_least_number_of_documents_has_a_threshold_and_one_fewer_has_none(
         fit_set_rule(drawn(n - 1), CLASSES, coverage)
 
 
-def test_of_all_places_a_new_document_can_have_the_promised_share_is_held() -> None:
+def test_leave_one_out_coverage_is_at_least_the_guaranteed_one() -> None:
     """Each of n + 1 documents in turn is the new one: at least the coverage is in its set, and less than 1 / (n + 1) more."""
     everything, coverage = drawn(40), 0.8
     held = 0
@@ -79,7 +79,7 @@ def test_of_all_places_a_new_document_can_have_the_promised_share_is_held() -> N
     assert coverage <= held / 40 < coverage + 1 / 40 + 1e-9
 
 
-def test_documents_drawn_alike_are_held_as_often_as_promised() -> None:
+def test_sets_on_new_documents_have_the_guaranteed_coverage() -> None:
     shares = []
     for seed, by_class in itertools.product(range(20), (False, True)):
         rule, fresh = (
@@ -100,7 +100,7 @@ def test_documents_drawn_alike_are_held_as_often_as_promised() -> None:
 
 @examples(30)
 @given(st.integers(1, 60), st.floats(0.05, 0.99), st.integers(0, 100))
-def test_the_threshold_of_weighed_documents_is_never_above_that_of_repeated_ones(
+def test_threshold_with_weights_is_not_above_that_of_repeated_documents(
     n: int, coverage: float, seed: int
 ) -> None:
     weights = np.random.default_rng(seed).integers(1, 4, n)
@@ -113,7 +113,7 @@ def test_the_threshold_of_weighed_documents_is_never_above_that_of_repeated_ones
     assert all(first <= second for first, second in zip(of_weighed, of_repeated, strict=True))
 
 
-def test_a_class_with_too_few_documents_is_in_every_set() -> None:
+def test_class_with_too_few_documents_is_in_every_set() -> None:
     posteriors = drawn(200)
     kept = (posteriors.truth.indices < 2) | (np.arange(200) < 20)
     rule = fit_set_rule(some(posteriors, kept), CLASSES, 0.95, by_class=True)
@@ -121,7 +121,7 @@ def test_a_class_with_too_few_documents_is_in_every_set() -> None:
     assert rule.predict_mask(np.log([[0.98, 0.01, 0.01]])).tolist() == [[True, False, True]]
 
 
-def test_figures_of_sets_by_class_and_by_size() -> None:
+def test_set_metrics_are_reported_by_class_and_size() -> None:
     rule = fit_set_rule(drawn(99), CLASSES, 0.9)
     bound = float(np.exp(rule.min_log_posteriors[0]))
     probabilities = [
@@ -161,7 +161,7 @@ def drawn_labels(n: int, seed: int) -> HeldOutPosteriors:
 
 
 @pytest.mark.parametrize("by_class", [False, True])
-def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bool) -> None:
+def test_label_sets_have_the_guaranteed_coverage(*, by_class: bool) -> None:
     shares = []
     for seed in range(20):
         rule, fresh = (
@@ -189,7 +189,7 @@ def test_sets_hold_the_promised_share_of_the_labels_of_documents(*, by_class: bo
     assert np.mean(shares, axis=0) == pytest.approx(0.9, abs=0.01)
 
 
-def test_documents_without_labels_say_nothing_of_sets() -> None:
+def test_documents_without_labels_do_not_change_the_sets() -> None:
     documents = drawn_labels(500, 1)
     has_labels = documents.truth.count_labels() > 0
     assert not has_labels.all()

@@ -44,32 +44,32 @@ def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_package_itself_imports_nothing() -> None:
+def test_importing_the_package_imports_nothing_else() -> None:
     assert imported("import nbtext; nbtext.__version__") == set()
 
 
-def test_training_by_default_needs_no_nltk() -> None:
+def test_default_training_does_not_import_nltk() -> None:
     assert (
         imported(FIT.format({})) & {"nltk", "rich", "click", "sklearn", "joblib", "pandas"} == set()
     )
 
 
-def test_training_with_given_smoothing_needs_no_scipy() -> None:
+def test_training_with_given_smoothing_does_not_import_scipy() -> None:
     assert imported(FIT.format({"smoothing": 1, "stop_words": "none", "stemmer": "none"})) == {
         "numpy"
     }
 
 
-def test_a_stemmer_of_nltks_needs_nltk() -> None:
+def test_porter_stemmer_imports_nltk() -> None:
     assert "nltk" in imported(FIT.format({"stemmer": "porter"}))
 
 
-def test_classifying_from_python_needs_numpy_and_the_stemmer_alone(model_path: Path) -> None:
+def test_classifying_from_python_imports_only_numpy_and_the_stemmer(model_path: Path) -> None:
     code = f"from nbtext import TextClassifier; print(TextClassifier.load({str(model_path)!r}).predict(['engine']).tolist())"
     assert imported(code) == {"numpy", "Stemmer"}
 
 
-def test_classifying_columns_by_logistic_regression_needs_no_more(tmp_path: Path) -> None:
+def test_classifying_columns_by_logistic_regression_imports_no_more(tmp_path: Path) -> None:
     path, rows = (
         str(tmp_path / "columns.joblib"),
         [
@@ -84,7 +84,7 @@ def test_classifying_columns_by_logistic_regression_needs_no_more(tmp_path: Path
     assert imported(code) == {"numpy", "Stemmer"}
 
 
-def test_classifying_from_the_command_line_adds_the_parser_alone(
+def test_classifying_from_the_command_line_adds_only_click(
     model_path: Path, tmp_path: Path
 ) -> None:
     document = tmp_path / "document.txt"
@@ -112,7 +112,7 @@ def test_classifying_compiles_no_dataclass(model_path: Path, tmp_path: Path) -> 
     assert python(COMPILED, *classify).text.splitlines()[-1] == "True []"
 
 
-def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_path: Path) -> None:
+def test_explaining_from_the_command_line_imports_no_more(model_path: Path, tmp_path: Path) -> None:
     document = tmp_path / "document.txt"
     document.write_text("an engine", encoding="utf-8")
     explain = ["explain", str(document), "--model", str(model_path), "-o"]
@@ -120,7 +120,7 @@ def test_explaining_from_the_command_line_needs_no_more(model_path: Path, tmp_pa
     assert imported(code) == {"numpy", "Stemmer", "click"}
 
 
-def test_help_needs_the_parser_alone() -> None:
+def test_help_imports_only_click() -> None:
     calls = [["--help"], ["--version"], ["classify", "--help"], ["train", "--help"]]
     assert imported(f"from nbtext.cli.main import run\nfor call in {calls!r}:\n    run(call)") == {
         "click"
@@ -154,7 +154,7 @@ LOCKING = {
 
 
 @pytest.mark.cold("what is imported")
-def test_nothing_is_imported_while_others_wait_for_the_lock(tmp_path: Path) -> None:
+def test_nothing_is_imported_while_the_lock_is_held(tmp_path: Path) -> None:
     """Nor can anything fail to load then. A stemmer is imported where a model has one."""
     model = TextClassifier(stemmer="none").fit(
         [*PETS.values(), "the bird sings"], ["cats", "cats", "dogs", "dogs", "birds"]
@@ -181,7 +181,7 @@ main()
 
 @pytest.mark.cold("what is imported")
 @pytest.mark.parametrize("library", ["_multiarray_umath", "Stemmer"])
-def test_a_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(
+def test_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(
     pets: Path, library: str
 ) -> None:
     """One of numpy, which says a page about that, and another."""

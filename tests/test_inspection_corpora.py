@@ -54,7 +54,7 @@ def unusual(*arguments: str | Path) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_a_corpus_in_which_nothing_is_unusual(tmp_path: Path) -> None:
+def test_clean_corpus_has_no_findings(tmp_path: Path) -> None:
     write("c.csv", table())
     assert unusual("c.csv") == []
     assert sizes("c.csv") == {
@@ -150,7 +150,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
 
 @pytest.mark.usefixtures("tmp_path")
 @pytest.mark.parametrize("kind", FOUND)
-def test_what_is_unusual_is_found_and_nothing_else(kind: str) -> None:
+def test_each_problem_is_found_and_nothing_else(kind: str) -> None:
     name, content, expected = FOUND[kind]
     write(name, content)
     assert unusual(name) == [expected]
@@ -162,14 +162,14 @@ WARNED = ["one class", "similar labels", "a class each", "quoted cells", "paths"
 
 @pytest.mark.usefixtures("tmp_path")
 @pytest.mark.parametrize("kind", WARNED)
-def test_training_warns_in_the_same_words(kind: str) -> None:
+def test_train_warns_in_the_same_words(kind: str) -> None:
     name, content, (_, detail, fix) = FOUND[kind]
     write(name, content)
     assert nbtext("train", name).notes == [f"nbtext: warning: {detail}; {fix}"]
     assert nbtext("train", name, "-q").notes == []
 
 
-def test_a_header_read_as_a_row(tmp_path: Path) -> None:
+def test_header_read_as_a_row_is_reported(tmp_path: Path) -> None:
     write("c.csv", table().replace("label", "topic"))
     (found,) = unusual("c.csv", "--no-header")
     assert found == (
@@ -180,7 +180,7 @@ def test_a_header_read_as_a_row(tmp_path: Path) -> None:
     assert f"nbtext: warning: {found[1]}; {found[2]}" in nbtext("train c.csv --no-header").notes
 
 
-def test_texts_under_several_labels(tmp_path: Path) -> None:
+def test_texts_under_several_labels_are_reported(tmp_path: Path) -> None:
     write(
         "c.csv",
         table(
@@ -201,13 +201,13 @@ def test_texts_under_several_labels(tmp_path: Path) -> None:
     )
 
 
-def test_few_repeated_texts_and_equal_empty_ones_are_usual(tmp_path: Path) -> None:
+def test_few_repeated_texts_and_empty_texts_are_not_reported(tmp_path: Path) -> None:
     rows = [f"{text} {number}" for number in range(6) for text in CLEAN]
     write("c.csv", table(rows, more=f"cats,{rows[0]}\ncats,\ndogs,\n"))
     assert [detail for _, detail, _ in unusual("c.csv")] == ["without text: 2 documents"]
 
 
-def test_documents_with_several_labels(tmp_path: Path) -> None:
+def test_multi_label_documents_are_counted_by_label(tmp_path: Path) -> None:
     path = write("c.csv", table([*CLEAN, *CLEAN], labels=["a;b", "b", "", "", "a;b;A"]))
     assert sizes(path, "--label-separator", ";")["class_sizes"] == {"b": 24, "a": 16, "A": 8}
     assert (
@@ -225,7 +225,7 @@ def test_documents_with_several_labels(tmp_path: Path) -> None:
     assert unusual("one.csv", "--label-separator", ";") == []
 
 
-def test_a_field_that_alone_tells_the_classes(tmp_path: Path) -> None:
+def test_field_that_reveals_the_class_is_reported(tmp_path: Path) -> None:
     mails = {
         f"c/{label}/{n}.eml": f"Subject: about {label}\n\nwords {label} {n}\n"
         for label in ("ham", "spam")
@@ -240,7 +240,7 @@ def test_a_field_that_alone_tells_the_classes(tmp_path: Path) -> None:
     assert nbtext("train c").notes == [f"nbtext: warning: {found[1]}; {found[2]}"]
 
 
-def test_the_language_of_the_settings(tmp_path: Path) -> None:
+def test_language_of_the_settings_is_compared_with_the_texts(tmp_path: Path) -> None:
     name, content, _ = FOUND["another language"]
     write(name, content)
     assert unusual(name, "--language", "de") == []
@@ -265,11 +265,11 @@ def test_the_language_of_the_settings(tmp_path: Path) -> None:
         ("Received: x\nSubject: y\n\n<p>", {"mail", "html"}), ("From a@b Mon\nTo: c\nSubject: d\n\ne\n\n" * 2, {"mbox"}),
     ],
 )  # fmt: skip
-def test_how_mail_and_html_begin(text: str, kinds: set[str]) -> None:
+def test_mail_and_html_are_recognised_by_their_start(text: str, kinds: set[str]) -> None:
     assert set(detect_text_kinds(text.encode())) == kinds
 
 
-def test_training_says_what_files_look_like(tmp_path: Path) -> None:
+def test_train_reports_what_files_look_like(tmp_path: Path) -> None:
     mail = {
         f"c/{'ab'[n % 2]}/{n:05}.7c53336b": f"From: a@b.example\nSubject: {text}\n\nhello\n"
         for n, text in enumerate(CLEAN)
@@ -308,14 +308,14 @@ def test_training_says_what_files_look_like(tmp_path: Path) -> None:
     succeed("train plain")
 
 
-def test_documents_that_are_read_as_mail_or_html_may_look_so(tmp_path: Path) -> None:
+def test_documents_read_as_mail_or_html_are_not_reported_as_such(tmp_path: Path) -> None:
     for kind in ("html", "mail"):
         name, content, _ = FOUND[kind]
         write(name, content)
         assert kind not in str(unusual(name, "--document", kind))
 
 
-def test_the_columns_of_a_table(tmp_path: Path) -> None:
+def test_table_columns_are_reported(tmp_path: Path) -> None:
     path = write("c.csv", "body,topic\nit purrs,cats\nit barks,dogs\n")
     assert (
         sizes(path)["columns"]
@@ -325,7 +325,7 @@ def test_the_columns_of_a_table(tmp_path: Path) -> None:
     assert "columns" in succeed("doctor", path).text
 
 
-def test_a_class_in_each_file(tmp_path: Path) -> None:
+def test_class_per_file_is_reported(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -341,14 +341,14 @@ def test_a_class_in_each_file(tmp_path: Path) -> None:
     )
 
 
-def test_formats_without_words(tmp_path: Path) -> None:
+def test_formats_without_words_have_no_language_findings(tmp_path: Path) -> None:
     write("c.svm", "".join(f"{n % 2} die:9 der:9 {n}:1\n" for n in range(20)))
     assert unusual("c.svm") == []
     write("c.csv", "label,age\n" + "".join(f"{'ab'[n % 2]},{n}\n" for n in range(20)))
     assert unusual("c.csv", "--numeric", "age") == []
 
 
-def test_files_in_no_class_and_classes_without_files(tmp_path: Path) -> None:
+def test_files_outside_classes_and_empty_classes_are_reported(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -367,7 +367,7 @@ def test_files_in_no_class_and_classes_without_files(tmp_path: Path) -> None:
     assert "c/README: of no class, left out" in succeed("doctor c").text
 
 
-def test_a_corpus_of_which_nothing_can_be_read(pets: Path) -> None:
+def test_unreadable_corpus_is_reported(pets: Path) -> None:
     corpus(pets, {"bad/a/1": b"\0", "bad/b/2": b"\0"})
     record = in_json("doctor bad")
     assert record["corpus"]["first_unreadable"][0] == {
