@@ -55,7 +55,7 @@ FAULTS = {
         "killed at any time",
         "faults_processes.fault_28_process_killed_at_any_time_leaves_old_or_new_model", "faults_system_calls.signal_at_a_call_leaves_the_old_or_new_model",
         "store_atomic.what_a_killed_process_left_goes_and_nothing_else_does", "store_atomic.what_a_running_process_writes_stays",
-        "model_locked_model.killed_at_any_step_the_next_run_makes_it_whole",
+        "model_locked_model.update_killed_at_any_step_is_completed_by_the_next_run",
     ),
     29: (
         "signals in training and saving",
@@ -66,7 +66,7 @@ FAULTS = {
     32: ("permissions", "store_atomic.permissions_are_kept", "store_atomic.a_new_file_has_the_permissions_of_the_umask"),
     33: ("hard links", "faults_saving.fault_33_hard_link_is_split"),
     34: ("a model in place of its corpus", "cli_wrong_usage.impossible_requests_are_refused_in_one_line"),
-    35: ("updates at the same time", "model_locked_model.fault_35_four_processes_with_ten_updates_each_are_forty"),
+    35: ("updates at the same time", "model_locked_model.fault_35_four_processes_with_ten_updates_each_lose_none"),
     36: ("a lock that is held", "store_lock.fault_36_a_lock_that_is_held_too_long_is_status_5"),
     37: ("the lock of a killed process", "store_lock.fault_37_the_lock_of_a_killed_process_is_free_at_once"),
     38: ("no lock file", "store_lock.what_cannot_be_a_lock_file", "store_lock.fault_38_a_folder_that_may_not_be_written_to"),

@@ -72,7 +72,7 @@ def chain(smoothing: dict[str, Fraction], absence: Fraction | None, more: int) -
     ],
 )
 @pytest.mark.parametrize("estimate", ["mean", "map"])
-def test_the_evidence_of_coins_is_the_product_of_predictions(
+def test_bernoulli_evidence_is_the_product_of_predictive_probabilities(
     smoothing: object, numbers: dict[str, Fraction], absence: Fraction | None, estimate: str
 ) -> None:
     for order in list(permutations(TEXTS))[::29]:
@@ -84,7 +84,7 @@ def test_the_evidence_of_coins_is_the_product_of_predictions(
         )
 
 
-def test_coins_at_maximum_likelihood() -> None:
+def test_bernoulli_criteria_at_maximum_likelihood_match_hand_computation() -> None:
     found = found_of({"classifier": "bernoulli", "smoothing": 1}, list(TEXTS))
     share = {"x": 3 / 5, "y": 2 / 5}
     wanted = 0.0
@@ -101,7 +101,7 @@ def test_coins_at_maximum_likelihood() -> None:
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
-def test_one_model_for_all_classes_is_that_of_a_corpus_of_one_class(classifier: str) -> None:
+def test_pooled_model_equals_a_model_of_a_single_class_corpus(classifier: str) -> None:
     parameters: dict[str, Any] = {"classifier": classifier}
     model = TextClassifier(stemmer="none", smoothing=0.5, **parameters).fit(*parted(TEXTS))
     pooled = found_of({"smoothing": 0.5, **parameters}, [("all", text) for _, text in TEXTS])
@@ -119,7 +119,7 @@ def test_one_model_for_all_classes_is_that_of_a_corpus_of_one_class(classifier: 
     ("shape", "parameters"),
     [("full", 3), ("diagonal", 2), ("spherical", 1), ("spherical-unscaled", 1)],
 )
-def test_discriminant_analysis_at_maximum_likelihood(
+def test_gaussian_criteria_at_maximum_likelihood_match_scipy(
     tmp_path: Path, covariance: str, shape: str, parameters: int
 ) -> None:
     """Spherical is of numbers in units of their standard deviations."""
@@ -150,7 +150,7 @@ def test_discriminant_analysis_at_maximum_likelihood(
     assert (found["evidence"], found["parts"][1]["part"]) == (None, "features")
 
 
-def test_discriminant_analysis_without_its_documents_or_an_inverse(tmp_path: Path) -> None:
+def test_gaussian_without_documents_or_inverse_refuses_criteria(tmp_path: Path) -> None:
     write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
     succeed("train points.csv --label-column label --numeric x,y --classifier gaussian --sample 3")
     assert "need all documents" in fail(2, "inspect --criteria")
@@ -161,7 +161,7 @@ def test_discriminant_analysis_without_its_documents_or_an_inverse(tmp_path: Pat
     )
 
 
-def test_columns_are_products_of_predictions_too(tmp_path: Path) -> None:
+def test_evidence_of_columns_is_a_product_of_predictive_probabilities(tmp_path: Path) -> None:
     """Predictive distributions under A = 2: negative binomial of counts, without x!, and Student's t of numbers."""
     write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
     succeed(
@@ -192,7 +192,7 @@ def test_columns_are_products_of_predictions_too(tmp_path: Path) -> None:
     )
 
 
-def test_a_coin_with_a_beta_prior(tmp_path: Path) -> None:
+def test_beta_prior_of_a_coin_matches_textbook_numbers(tmp_path: Path) -> None:
     corpus(tmp_path, {"coin.csv": "coin,side\n" + "c,heads\n" * 3 + "c,tails\n" * 2})
     for estimate, a, wanted in (("mean", 2, 5 / 9), ("map", 1, 4 / 7)):
         write("beta", f"side=heads\t{a}\nside=tails\t{a}\n*\t1\n")
@@ -216,7 +216,7 @@ def test_a_coin_with_a_beta_prior(tmp_path: Path) -> None:
         assert "side=heads" in succeed("inspect --term side=heads").text
 
 
-def test_a_die_with_faces_never_seen(tmp_path: Path) -> None:
+def test_die_with_unseen_faces_matches_textbook_numbers(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {
@@ -282,7 +282,7 @@ def seeded(**parameters: Any) -> TextClassifier:
 @pytest.mark.parametrize(
     ("estimate", "shape"), [("mean", "symmetric"), ("map", "symmetric"), ("mean", "background")]
 )
-def test_seed_words_are_a_prior_and_no_data(estimate: str, shape: str) -> None:
+def test_seed_words_change_the_prior_but_not_the_data(estimate: str, shape: str) -> None:
     found = compute_criteria(
         estimate_labelled_classifier(
             seeded(smoothing=0.5, estimate=estimate, prior_shape=shape, class_prior="smoothed:1")
@@ -322,7 +322,7 @@ def test_seed_words_are_a_prior_and_no_data(estimate: str, shape: str) -> None:
     assert found.bic == pytest.approx(9 * math.log(8) - 2 * likelihood)
 
 
-def test_one_distribution_for_all_classes_has_the_seeds_of_all() -> None:
+def test_pooled_distribution_has_the_seeds_of_all_classes() -> None:
     compared = {
         (each.language_models, each.smoothing): each.log_evidence
         for each in compare_models(estimate_labelled_classifier(seeded(smoothing=0.5)))
@@ -336,7 +336,7 @@ def test_one_distribution_for_all_classes_has_the_seeds_of_all() -> None:
     )
 
 
-def test_the_posterior_of_a_seeded_term(tmp_path: Path) -> None:
+def test_posterior_of_a_seeded_term_matches_scipys_beta(tmp_path: Path) -> None:
     write("t.tsv", "x\tred red blue\ny\tblue cyan\n")
     write("seeds", "x\tred\t4\ny\tblue\t2.5\n")
     succeed("train t.tsv --smoothing 1 --stop-words none --stemmer none --seeds seeds")

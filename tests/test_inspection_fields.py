@@ -30,7 +30,7 @@ def model(**parameters: object) -> TextClassifier:
     )
 
 
-def test_terms_of_fields_hold_a_colon() -> None:
+def test_field_terms_contain_a_colon() -> None:
     terms = sorted(
         [
             make_category_term("hour", "12:30"),
@@ -50,7 +50,7 @@ def test_terms_of_fields_hold_a_colon() -> None:
     assert mask_field_terms(Vocabulary.from_terms([])).size == 0
 
 
-def test_the_overview_numbers_the_terms_of_each_field() -> None:
+def test_overview_counts_the_terms_of_each_field() -> None:
     assert build_overview(model(stop_words="none"), 1).fields == {
         "subject": 5,
         "from": 2,
@@ -69,12 +69,12 @@ def test_the_overview_numbers_the_terms_of_each_field() -> None:
         ("offer", ["offer"]),
     ],
 )
-def test_what_is_asked_for_may_be_a_field(asked: str, terms: list[str]) -> None:
+def test_requested_word_may_be_in_a_field(asked: str, terms: list[str]) -> None:
     [found] = collect_word_details(model(), [asked])
     assert [details.term for details in found.terms] == terms
 
 
-def test_generated_documents_hold_no_terms_of_fields() -> None:
+def test_generated_documents_contain_no_field_terms() -> None:
     assert DocumentGenerator(model(stop_words="none")).words == [
         "at",
         "meet",

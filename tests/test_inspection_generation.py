@@ -68,7 +68,7 @@ RECOVERED: list[dict[str, Any]] = [
         4,
     ),
 )
-def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_probabilities(
+def test_training_on_generated_documents_recovers_prior_and_probabilities(
     parameters: dict[str, Any], draw: bool
 ) -> None:
     generator = DocumentGenerator(model := fitted(**parameters), seed=5, sample_parameters=draw)
@@ -102,9 +102,7 @@ def test_a_model_of_twenty_thousand_generated_documents_recovers_prior_and_proba
         )
 
 
-def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its_standard_error() -> (
-    None
-):
+def test_log_likelihood_of_generated_text_is_the_negative_entropy() -> None:
     model = fitted()
     for number, label in enumerate(model.classes):
         generator = DocumentGenerator(model, seed=11)
@@ -120,7 +118,7 @@ def test_the_log_likelihood_of_generated_text_is_the_negative_entropy_within_its
         assert abs(joint.sum() / 100_000 - mean) < 3.3 * deviation / np.sqrt(100_000)
 
 
-def test_probabilities_are_those_of_single_words_among_single_words() -> None:
+def test_word_probabilities_are_normalised_over_single_words() -> None:
     with_pairs, without = fitted(ngrams=3, estimate="ml", char_ngrams="2-4"), fitted(estimate="ml")
     pairs, words = DocumentGenerator(with_pairs), DocumentGenerator(without)
     assert pairs.words == words.words == sorted({word for text in TEXTS for word in text.split()})
@@ -136,9 +134,7 @@ def test_probabilities_are_those_of_single_words_among_single_words() -> None:
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
 @pytest.mark.parametrize("draw", [False, True])
-def test_coins_of_a_bernoulli_model_show_heads_as_often_as_they_should(
-    estimate: str, draw: bool
-) -> None:
+def test_bernoulli_words_occur_with_their_probability(estimate: str, draw: bool) -> None:
     generator = DocumentGenerator(
         fitted(classifier="bernoulli", estimate=estimate), seed=3, sample_parameters=draw
     )
@@ -161,7 +157,7 @@ def test_coins_of_a_bernoulli_model_show_heads_as_often_as_they_should(
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
-def test_drawn_coins_are_beta(estimate: str) -> None:
+def test_sampled_bernoulli_probabilities_follow_the_beta_posterior(estimate: str) -> None:
     model = fitted(classifier="bernoulli", estimate=estimate)
     word = DocumentGenerator(model).words.index("tree")
     drawn = [
@@ -174,7 +170,7 @@ def test_drawn_coins_are_beta(estimate: str) -> None:
     )  # all three documents hold it
 
 
-def test_drawn_probabilities_are_those_of_the_posterior() -> None:
+def test_sampled_word_probabilities_follow_the_posterior() -> None:
     model = fitted()
     word = DocumentGenerator(model).words.index("tree")
     drawn = [
@@ -186,7 +182,7 @@ def test_drawn_probabilities_are_those_of_the_posterior() -> None:
     assert scipy.stats.kstest(drawn, scipy.stats.beta(alpha, alpha_0 - alpha).cdf).pvalue > LEAST
 
 
-def test_the_same_seed_gives_the_same_documents_and_the_first_do_not_depend_on_how_many() -> None:
+def test_same_seed_gives_the_same_documents_for_any_number() -> None:
     model = fitted()
     for draw in (False, True):
         few, many, other = (
@@ -197,7 +193,7 @@ def test_the_same_seed_gives_the_same_documents_and_the_first_do_not_depend_on_h
         assert many != other
 
 
-def test_what_is_drawn_for_a_seed_does_not_change() -> None:
+def test_generated_documents_for_a_seed_equal_the_golden_ones() -> None:
     found = [
         document.terms
         for document in DocumentGenerator(fitted(), seed=7).generate(2, "garden", length=6)
@@ -205,7 +201,7 @@ def test_what_is_drawn_for_a_seed_does_not_change() -> None:
     assert found == GOLDEN
 
 
-def test_lengths() -> None:
+def test_document_lengths_are_poisson_or_as_given() -> None:
     model = fitted()
     drawn = np.bincount(
         [len(document.terms) for document in DocumentGenerator(model).generate(4000, "garden")]
@@ -224,13 +220,13 @@ def test_lengths() -> None:
     } == {17}
 
 
-def test_a_class_that_the_prior_rules_out_is_drawn_only_if_asked_for() -> None:
+def test_class_with_prior_zero_is_generated_only_on_request() -> None:
     generator = DocumentGenerator(fitted(class_prior={"garden": 0, "kitchen": 1}))
     assert {document.label for document in generator.generate(50)} == {"kitchen"}
     assert {document.label for document in generator.generate(2, "garden")} == {"garden"}
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_impossible_requests_are_refused() -> None:
     with pytest.raises(UsageError, match="no class 'attic'"):
         next(DocumentGenerator(fitted()).generate(1, "attic"))
     with pytest.raises(UsageError, match="no words to draw"):
@@ -263,7 +259,7 @@ def with_columns(*, text: bool = False, **parameters: Any) -> TextClassifier:
 @pytest.mark.parametrize(
     "parameters", [{}, {"text": True}, {"classifier": "bernoulli", "text": True}]
 )
-def test_attributes_are_drawn_from_their_distributions_in_the_class(
+def test_attributes_are_drawn_from_their_class_distributions(
     parameters: dict[str, Any],
 ) -> None:
     model, n = with_columns(**parameters), 4000
@@ -299,7 +295,7 @@ def test_attributes_are_drawn_from_their_distributions_in_the_class(
 
 @pytest.mark.parametrize("covariance", ["shared", "separate"])
 @pytest.mark.parametrize("shape", ["full", "diagonal", "spherical"])
-def test_numbers_of_a_gaussian_class_are_drawn_together(covariance: str, shape: str) -> None:
+def test_gaussian_numbers_are_drawn_jointly(covariance: str, shape: str) -> None:
     random = np.random.default_rng(3)
     points = np.concatenate(
         [random.multivariate_normal([k, -5 * k], [[4, 3], [3, 9 + k]], 200) for k in range(2)]
@@ -330,16 +326,14 @@ def test_numbers_of_a_gaussian_class_are_drawn_together(covariance: str, shape: 
         )
 
 
-def test_columns_change_no_drawn_word_and_the_first_records_do_not_depend_on_how_many_are_drawn() -> (
-    None
-):
+def test_columns_do_not_change_drawn_words_or_earlier_records() -> None:
     model = with_columns(text=True)
     few, many = (list(DocumentGenerator(model, seed=9).generate(n)) for n in (3, 30))
     assert few == many[:3]
     assert [document.terms for document in few] != [[]] * 3
 
 
-def test_under_maximum_likelihood_a_class_without_values_draws_none() -> None:
+def test_class_without_values_under_maximum_likelihood_draws_none() -> None:
     model = TextClassifier(categorical="face", estimate="ml").fit(
         [{"face": "a"}, {"face": ""}], ["x", "y"]
     )
@@ -352,7 +346,7 @@ def test_under_maximum_likelihood_a_class_without_values_draws_none() -> None:
 
 
 @pytest.mark.parametrize("asked", [{"draw": True}, {"length": 3}])
-def test_a_model_of_columns_alone_has_no_words_to_draw(asked: dict[str, Any]) -> None:
+def test_model_of_columns_only_refuses_word_options(asked: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no words to draw; leave "):
         list(
             DocumentGenerator(with_columns(), sample_parameters=asked.get("draw", False)).generate(
@@ -361,7 +355,7 @@ def test_a_model_of_columns_alone_has_no_words_to_draw(asked: dict[str, Any]) ->
         )
 
 
-def test_a_classifier_without_a_distribution_of_its_numbers_draws_none() -> None:
+def test_classifier_without_number_distribution_draws_none() -> None:
     classifier = with_columns().fitted.text_classifier
     draw = make_feature_sampler(classifier, 0)
     assert draw(np.random.default_rng(1)) == [None] * len(

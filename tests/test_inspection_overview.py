@@ -16,7 +16,7 @@ from nbtext.settings import Settings
 from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 
 
-def test_settings_of_another_classifier_are_warned_of() -> None:
+def test_settings_of_another_classifier_give_a_warning() -> None:
     assert list_warnings(TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == [
         "--classifier multinomial makes no use of --set l2, --set latent"
     ]
@@ -28,7 +28,7 @@ def test_settings_of_another_classifier_are_warned_of() -> None:
     )
 
 
-def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> None:
+def test_overview_contains_sizes_and_top_terms_of_each_class() -> None:
     found = build_overview(model_of_china(), 2)
     assert (found.documents, found.tokens, found.terms, found.ngrams) == (4, 11, 6, 0)
     assert found.classes["no"].top_terms == ["japan", "tokyo"]
@@ -37,7 +37,7 @@ def test_the_overview_tells_sizes_and_the_terms_that_speak_for_each_class() -> N
     assert build_overview(model_of_china(), 0).classes["no"].top_terms == []
 
 
-def test_a_model_in_a_line() -> None:
+def test_describe_model_fits_one_line() -> None:
     assert (
         describe_model(model_of_china().fitted)
         == "2 classes, 4 documents, 11 tokens, 6 terms, smoothing 1"
@@ -52,7 +52,7 @@ def test_a_model_in_a_line() -> None:
     assert describe_model(both.fitted).endswith(", smoothing 0.5, 2 terms with their own")
 
 
-def test_attributes_without_a_value_are_warned_of() -> None:
+def test_attributes_without_values_give_a_warning() -> None:
     rows = [{"text": "cat", "legs": 4, "colour": "", "kilos": ""}, {"text": "fish", "legs": 0}]
     model = TextClassifier(categorical="colour", count="legs", numeric="kilos").fit(
         rows, ["cats", "fish"]
@@ -78,13 +78,11 @@ def test_attributes_without_a_value_are_warned_of() -> None:
         (["ﬁsh", "b", "fish", "B"], "'ﬁsh' and 'fish', 'b' and 'B'"),
     ],
 )
-def test_labels_that_a_person_would_take_for_one_another(
-    labels: list[str], found: str | None
-) -> None:
+def test_similar_labels_are_described(labels: list[str], found: str | None) -> None:
     assert describe_similar_labels(labels) == found
 
 
-def test_of_many_labels_that_are_alike_a_few_are_named() -> None:
+def test_long_list_of_similar_labels_is_shortened() -> None:
     labels = [
         form for number in range(MAX_SHOWN_LABELS + 1) for form in (f"a{number}", f"A{number}")
     ]
@@ -94,7 +92,7 @@ def test_of_many_labels_that_are_alike_a_few_are_named() -> None:
     assert describe_similar_labels(labels) == f"{describe_similar_labels(labels[:-2])} and others"
 
 
-def test_attributes_with_their_distributions_by_hand() -> None:
+def test_attribute_distributions_match_hand_computation() -> None:
     """One pseudo-count for each colour; one pseudo-document with 2 legs, the mean, and one of 3 kilos with the corpus's variance of 8/3."""
     rows = [
         {"text": "purr", "colour": "red", "legs": 4, "kilos": 3.0},
@@ -134,7 +132,7 @@ def test_attributes_with_their_distributions_by_hand() -> None:
     ]
 
 
-def test_what_wrote_a_model_is_nbtext_and_what_stems_its_words() -> None:
+def test_written_by_lists_nbtext_and_the_stemmer_package() -> None:
     assert list_versions(Settings(stemmer="none")) == {"nbtext": __version__}
     assert list_versions(Settings(stemmer="snowball")).keys() == {"nbtext", "PyStemmer"}
     assert list_versions(Settings(stemmer="lancaster")) == {

@@ -42,7 +42,7 @@ def trained(documents: list[Labelled], **parameters: Any) -> TextClassifier:
     return model.fit([" ".join(terms) for _, terms in documents], [label for label, _ in documents])
 
 
-def test_china_by_coins() -> None:
+def test_bernoulli_class_details_match_the_textbook() -> None:
     """Example 13.2: θ is the share of documents that hold a term; mutual information stays that of the language models."""
     found = collect_class_details(trained(CHINA, smoothing=1, classifier="bernoulli"), ["yes"], 10)[
         "yes"
@@ -73,7 +73,7 @@ def test_china_by_coins() -> None:
 
 @examples(6)
 @given(strategies.corpora)
-def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
+def test_class_details_match_a_slow_twin(documents: list[Labelled]) -> None:
     model = trained(documents, smoothing=0.5)
     if not model.fitted.statistics.n_terms:
         return
@@ -108,7 +108,7 @@ def test_a_slow_twin_sorts_everything(documents: list[Labelled]) -> None:
                 assert of.value == pytest.approx(rows[name][vocabulary.find([of.term])[0]])
 
 
-def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift() -> None:
+def test_term_only_possible_in_a_class_with_prior_zero_has_infinite_lift() -> None:
     model = trained(CHINA, estimate="ml", class_prior={"yes": 0.0, "no": 1.0})
     found = collect_class_details(model, ["yes"], 10)["yes"]
     assert {of.term: of.value for of in found.lift} == {
@@ -117,7 +117,7 @@ def test_a_term_that_is_possible_only_in_a_class_without_prior_has_infinite_lift
     assert found.mutual_information == []
 
 
-def test_no_terms_are_asked_for_and_no_such_class() -> None:
+def test_zero_terms_give_empty_lists_and_unknown_class_is_refused() -> None:
     model = trained(CHINA)
     assert collect_class_details(model, ["no"], 0)["no"].lift == []
     with pytest.raises(UsageError, match="no class 'maybe'"):
@@ -149,7 +149,7 @@ def fitted(texts: list[str], **parameters: Any) -> TextClassifier:
 
 
 @given(TEXTS, st.sampled_from([{}, {"ngrams": 2}, {"char_ngrams": "3"}, {"stemmer": "porter"}]))
-def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any]) -> None:
+def test_surface_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any]) -> None:
     model = fitted(texts, **parameters)
     words = [word.lower() for text in texts for word in text.split() if word != "the"]
     stems = load_stemmer(model.settings["stemmer"], "english")(words)
@@ -168,7 +168,7 @@ def test_forms_are_counted_exactly(texts: list[str], parameters: dict[str, Any])
 
 @examples(3)
 @given(TEXTS, TEXTS)
-def test_answers_stay_as_they_are(texts: list[str], more: list[str]) -> None:
+def test_surface_forms_do_not_change_predictions(texts: list[str], more: list[str]) -> None:
     model, plain = (
         fitted(texts),
         TextClassifier().fit(texts, ["ab"[number % 2] for number in range(len(texts))]),
@@ -178,12 +178,12 @@ def test_answers_stay_as_they_are(texts: list[str], more: list[str]) -> None:
     assert describe_model(model.fitted) == describe_model(plain.fitted)
 
 
-def test_without_stems_there_are_none() -> None:
+def test_models_without_stemming_have_no_surface_forms() -> None:
     assert count_surface_forms(fitted(["printers print", "lamps"], stemmer="none")) == {}
     assert count_surface_forms(TextClassifier().fit(["printers print", "lamps"], ["a", "b"])) == {}
 
 
-def test_words_are_shown_in_place_of_stems(tmp_path: Path) -> None:
+def test_surface_forms_are_shown_instead_of_stems(tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train")
     succeed(*train, "--surface-forms", "-m", "forms")
     succeed(*train, "-m", "stems")

@@ -27,7 +27,7 @@ def opened(path: Path) -> AnswerFile:
     return AnswerFile(str(path), LabelAnswer.from_line)
 
 
-def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
+def test_appended_answers_are_read_again(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     for number, answer in enumerate(ANSWERS):
         with opened(path) as file:
@@ -40,7 +40,7 @@ def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == ANSWERS[0].line + "\n"
 
 
-def test_wherever_a_line_breaks_off_the_lines_before_it_stay(tmp_path: Path) -> None:
+def test_truncated_last_line_loses_no_earlier_answer(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     lines = [f"{answer.line}\n".encode() for answer in ANSWERS]
     whole = b"".join(lines)
@@ -56,7 +56,7 @@ def test_wherever_a_line_breaks_off_the_lines_before_it_stay(tmp_path: Path) -> 
             assert len(file.answers) == kept + 1
 
 
-def test_a_second_session_is_refused(tmp_path: Path) -> None:
+def test_second_session_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     with opened(path), pytest.raises(LockedError, match="another session has this file open"):
         opened(path)
@@ -76,7 +76,7 @@ def test_a_second_session_is_refused(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", [LabelAnswer, ReviewAnswer])
-def test_a_file_of_something_else_without_a_line_end_stays(
+def test_foreign_file_without_line_end_is_refused_unchanged(
     tmp_path: Path, content: bytes, kind: type[LabellingAnswer]
 ) -> None:
     path = tmp_path / "precious"
@@ -86,7 +86,7 @@ def test_a_file_of_something_else_without_a_line_end_stays(
     assert path.read_bytes() == content
 
 
-def test_a_torn_line_of_a_review_is_cut_off_behind_whole_ones(tmp_path: Path) -> None:
+def test_incomplete_review_line_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "review.tsv"
     path.write_bytes(b"a\tx\ty\nb\tx\tyel")
     with AnswerFile(str(path), ReviewAnswer.from_line) as file:
@@ -95,7 +95,7 @@ def test_a_torn_line_of_a_review_is_cut_off_behind_whole_ones(tmp_path: Path) ->
     assert path.read_bytes() == b"a\tx\ty\n"
 
 
-def test_what_another_program_appended_is_neither_cut_off_nor_mixed_with_answers(
+def test_lines_appended_by_another_program_are_not_changed(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "labels.jsonl"
@@ -115,7 +115,7 @@ def test_what_another_program_appended_is_neither_cut_off_nor_mixed_with_answers
 
 
 @pytest.mark.parametrize("is_replaced", [True, False])
-def test_no_answer_goes_to_a_file_that_is_no_longer_there(
+def test_answer_is_not_written_to_a_removed_or_replaced_file(
     tmp_path: Path, is_replaced: bool
 ) -> None:
     path = tmp_path / "labels.jsonl"
@@ -151,7 +151,7 @@ def test_no_answer_goes_to_a_file_that_is_no_longer_there(
     ],
     ids=range(8),
 )
-def test_what_is_no_file_of_labels_is_refused_and_stays(tmp_path: Path, line: str) -> None:
+def test_invalid_label_file_is_refused_unchanged(tmp_path: Path, line: str) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(f"{ANSWERS[0].line}\n{line}\n", encoding="utf-8")
     before = path.read_bytes()
@@ -160,14 +160,14 @@ def test_what_is_no_file_of_labels_is_refused_and_stays(tmp_path: Path, line: st
     assert path.read_bytes() == before
 
 
-def test_a_document_with_two_labels_is_told(tmp_path: Path) -> None:
+def test_document_with_two_answers_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(f"{ANSWERS[0].line}\n" * 2, encoding="utf-8")
     with pytest.raises(PathError, match="a/1 has an answer in line 1 already"):
         opened(path)
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_full_disk_leaves_the_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     with opened(path) as file:
         file.append(ANSWERS[0])
@@ -184,7 +184,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
         assert file.answers == ANSWERS
 
 
-def test_a_folder_cannot_be_the_file(tmp_path: Path) -> None:
+def test_directory_is_refused_as_answer_file(tmp_path: Path) -> None:
     with pytest.raises(PathError, match="is a directory"):
         opened(tmp_path)
     assert os.listdir(tmp_path) == []
@@ -192,7 +192,7 @@ def test_a_folder_cannot_be_the_file(tmp_path: Path) -> None:
 
 @examples(60)
 @given(st.lists(st.text(st.characters(codec="utf-8")), min_size=3, max_size=3).filter(all))
-def test_a_reviewed_document_is_one_line_of_tsv(fields: list[str]) -> None:
+def test_review_answer_is_one_tsv_line(fields: list[str]) -> None:
     answer: LabellingAnswer = ReviewAnswer(*fields)
     assert answer.line.count("\t") == 2
     assert "\n" not in answer.line

@@ -29,7 +29,7 @@ def pets(tmp_path: Path) -> Path:
     )
 
 
-def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) -> None:
+def test_training_with_relabel_uses_the_review_and_leaves_the_corpus_unchanged(pets: Path) -> None:
     before = sorted(
         (path.name, path.read_bytes()) for path in (pets / "wrong").rglob("*") if path.is_file()
     )
@@ -59,7 +59,7 @@ def test_a_model_learns_the_labels_of_a_review_and_the_corpus_stays(pets: Path) 
     assert folds == [0, 0]
 
 
-def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
+def test_patch_lines_that_do_not_match_the_corpus_are_reported(pets: Path) -> None:
     write("other.tsv", "wrong/dogs/cats-1\tbirds\tcats\n")
     line = fail(2, "train wrong --relabel other.tsv")
     assert line.startswith(
@@ -72,19 +72,19 @@ def test_what_does_not_fit_the_corpus_is_told_by_its_line(pets: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"a\tb\n", b"a\tb\tc", b"a\tb\tc\na\tb\td\n", b"a\t\tc\n"])
-def test_files_that_are_no_patch_are_refused(content: bytes, tmp_path: Path) -> None:
+def test_invalid_patch_files_are_refused(content: bytes, tmp_path: Path) -> None:
     write("patch", content)
     with pytest.raises(PathError):
         LabelPatch("patch")
 
 
-def test_line_ends_of_windows_belong_to_no_label(tmp_path: Path) -> None:
+def test_windows_line_ends_are_not_part_of_labels(tmp_path: Path) -> None:
     write("patch", b"a\told\tnew\r\nb\told\tnew\\r\r\n")
     patch = LabelPatch("patch")
     assert [patch(Document(name, "old"), Notices()).label for name in "ab"] == ["new", "new\r"]
 
 
-def test_a_label_that_is_new_already_stays(tmp_path: Path) -> None:
+def test_patched_label_that_is_already_new_is_accepted(tmp_path: Path) -> None:
     write("patch", "a\\tb\told\tnew\n")
     patch = LabelPatch("patch")
     assert (

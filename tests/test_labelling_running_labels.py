@@ -12,7 +12,7 @@ from tests.labelling import labelled_texts, pool_of
 from tests.test_labelling_running_model import POOL, N, array_of, model_of
 
 
-def test_a_new_label_begins_with_all_documents_on_the_other_side() -> None:
+def test_new_label_starts_as_absent_in_all_answered_documents() -> None:
     late = RunningMultiLabelModel(POOL)
     for row in (3, 8):
         late.add(POOL.find_neighbours(row), np.zeros((1, 0), np.bool_))
@@ -46,7 +46,7 @@ def labelled(n: int, plan: QueryPlan) -> Session:
 SEVERAL = QueryPlan(separator="|")
 
 
-def test_uncertainty_is_the_sum_of_the_variances_of_the_labels() -> None:
+def test_uncertainty_is_the_sum_of_the_label_variances() -> None:
     session = labelled(12, SEVERAL)
     odds = session.model.compute_scores() * np.minimum(1, MAX_EVIDENCE_TOKENS / LARGE.lengths)
     p = 1 / (1 + np.exp(-odds))
@@ -59,7 +59,7 @@ def test_uncertainty_is_the_sum_of_the_variances_of_the_labels() -> None:
     )
 
 
-def test_taking_answers_back_leads_to_the_same_documents_again() -> None:
+def test_undone_answers_lead_to_the_same_documents_again() -> None:
     session = labelled(25, SEVERAL)
     rows, estimate, probabilities = (
         list(session.labels),
@@ -82,7 +82,7 @@ def test_taking_answers_back_leads_to_the_same_documents_again() -> None:
     assert list(labelled(25, SEVERAL).labels) == rows
 
 
-def test_a_session_goes_on_from_sets() -> None:
+def test_session_resumes_from_label_sets() -> None:
     session, other = labelled(25, SEVERAL), Session(LARGE, SEVERAL)
     other.load_answers(session.labels.items())
     assert other.classes == session.classes
@@ -90,7 +90,7 @@ def test_a_session_goes_on_from_sets() -> None:
     assert other.choose_document() == session.choose_document()
 
 
-def test_the_estimate_counts_whole_sets_that_are_right() -> None:
+def test_accuracy_estimate_counts_exactly_matching_sets() -> None:
     session = labelled(50, QueryPlan("random", separator="|"))
     rows = session.get_random_sample()
     truth = session.encode_truth(rows)
@@ -106,7 +106,7 @@ def test_the_estimate_counts_whole_sets_that_are_right() -> None:
     assert session.estimate_accuracy().accuracy > 0.6
 
 
-def test_the_proposal_is_the_set_of_the_greatest_expected_f1() -> None:
+def test_proposed_label_set_maximises_expected_f1() -> None:
     session = labelled(40, SEVERAL)
     assert Session(LARGE, SEVERAL).propose_labels(0) == []
     hits = 0

@@ -100,7 +100,7 @@ def formula(several: bool, answers: dict[int, Any], row: int) -> list[float]:
 
 
 @EVERY
-def test_scores_are_those_of_the_formula(several: bool) -> None:
+def test_scores_match_the_formula(several: bool) -> None:
     scores = relative(several, model_of(several, ANSWERS[several]).compute_scores())
     for row in range(len(POOL)):  # log counts have three digits
         np.testing.assert_allclose(
@@ -114,7 +114,7 @@ def test_scores_are_those_of_the_formula(several: bool) -> None:
     st.dictionaries(st.integers(0, 27), st.lists(st.integers(0, 2), unique=True), max_size=12),
     st.randoms(use_true_random=False),
 )
-def test_the_sums_follow_from_the_answers_whatever_came_and_went(
+def test_sums_depend_only_on_the_current_answers(
     several: bool, sets: dict[int, list[int]], random: Any
 ) -> None:
     answers: dict[int, Any] = sets
@@ -145,7 +145,7 @@ def test_the_sums_follow_from_the_answers_whatever_came_and_went(
 
 
 @EVERY
-def test_a_document_left_out_is_scored_by_the_model_without_it(several: bool) -> None:
+def test_leave_one_out_score_equals_the_model_without_the_document(several: bool) -> None:
     answers = ANSWERS[several]
     rows = np.array(list(answers))
     found = relative(
@@ -158,14 +158,14 @@ def test_a_document_left_out_is_scored_by_the_model_without_it(several: bool) ->
         np.testing.assert_allclose(found[:, place], wanted[:, 0], atol=1e-9)
 
 
-def test_a_class_is_unknown_without_its_only_document() -> None:
+def test_class_is_unknown_without_its_only_document() -> None:
     left_out = model_of(False, {1: 0, 2: 0, 3: 1}).score_leave_one_out(np.array([3]), np.array([1]))
     assert np.isneginf(left_out[1, 0])
     assert np.isfinite(left_out[0, 0])
 
 
 @EVERY
-def test_term_scores_sum_to_the_scores_but_for_the_prior(several: bool) -> None:
+def test_term_scores_sum_to_the_scores_without_the_prior(several: bool) -> None:
     answers = ANSWERS[several]
     model = model_of(several, answers)
     members = array_of(
@@ -182,7 +182,7 @@ def test_term_scores_sum_to_the_scores_but_for_the_prior(several: bool) -> None:
     )
 
 
-def test_coverage_is_that_of_the_formula() -> None:
+def test_coverage_matches_the_formula() -> None:
     """Σ_j v_jd t_j / (1 + l_j)."""
     counts = np.expm1(COUNTS)
     vectors = np.log1p(counts) * np.log(len(POOL) / (counts > 0.5).sum(axis=0))

@@ -34,7 +34,7 @@ def label(session: Session, n: int) -> list[int]:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_same_answers_bring_the_same_documents(strategy: str) -> None:
+def test_same_answers_give_the_same_documents(strategy: str) -> None:
     first, second = (label(Session(POOL, QueryPlan(strategy)), 60) for _ in range(2))
     assert first == second
     assert sorted(first) == list(range(60))
@@ -45,7 +45,7 @@ def test_the_same_answers_bring_the_same_documents(strategy: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_taking_answers_back_leads_to_the_same_documents_again(strategy: str) -> None:
+def test_undone_answers_lead_to_the_same_documents_again(strategy: str) -> None:
     session = Session(POOL, QueryPlan(strategy))
     rows = label(session, 12)
     estimate, probabilities = session.estimate_accuracy(), session.predict_probabilities(59)
@@ -63,7 +63,7 @@ def test_taking_answers_back_leads_to_the_same_documents_again(strategy: str) ->
     assert label(session, 12) == rows
 
 
-def test_uncertainty_is_one_less_the_margin_of_scores_as_of_at_most_ten_tokens() -> None:
+def test_uncertainty_is_one_minus_the_margin_limited_to_ten_tokens() -> None:
     pool = pool_of(
         [*TEXTS, ("cats", "cat dog " + " ".join(f"word{number}" for number in range(40)))]
     )
@@ -79,7 +79,7 @@ def test_uncertainty_is_one_less_the_margin_of_scores_as_of_at_most_ten_tokens()
     )
 
 
-def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documents() -> None:
+def test_random_sample_is_a_prefix_of_a_random_order() -> None:
     order = label(Session(POOL, QueryPlan("random")), 60)
     session = Session(POOL, QueryPlan("mixed", 0.2))
     for n in range(1, 60):
@@ -91,7 +91,7 @@ def test_the_sample_is_the_beginning_of_a_random_order_whoever_chose_its_documen
         assert len(sample) >= int(n * 0.2)
 
 
-def test_the_estimate_counts_answers_of_models_without_the_document() -> None:
+def test_accuracy_estimate_uses_models_without_the_document() -> None:
     session = Session(POOL, QueryPlan("mixed", 0.5))
     label(session, 30)
     right = 0
@@ -109,7 +109,7 @@ def test_the_estimate_counts_answers_of_models_without_the_document() -> None:
     assert estimate.interval[0] < estimate.accuracy < estimate.interval[1]
 
 
-def test_pieces_join_to_the_text_and_their_nats_to_the_score() -> None:
+def test_highlighted_pieces_join_to_the_text_and_sum_to_the_score() -> None:
     session = Session(POOL, QueryPlan("mixed", 0.5))
     label(session, 40)
     for row in range(20):
@@ -120,13 +120,13 @@ def test_pieces_join_to_the_text_and_their_nats_to_the_score() -> None:
         assert sum(nats for _, nats in pieces) == pytest.approx(difference, abs=1e-9)
 
 
-def test_without_a_random_share_there_is_hardly_a_sample() -> None:
+def test_without_a_random_proportion_the_sample_is_small() -> None:
     session = Session(POOL, QueryPlan("uncertain", 0.0))
     label(session, 20)
     assert len(session.get_random_sample()) < 8
 
 
-def test_a_skipped_document_is_not_asked_about_again_and_not_in_the_sample() -> None:
+def test_skipped_document_is_not_asked_again_and_not_sampled() -> None:
     session = Session(POOL, QueryPlan("random"))
     first = session.choose_document()
     assert first is not None
@@ -137,7 +137,7 @@ def test_a_skipped_document_is_not_asked_about_again_and_not_in_the_sample() -> 
     assert session.get_random_sample().tolist() == rows
 
 
-def test_undo_takes_back_skips_and_labels_in_turn() -> None:
+def test_undo_reverses_skips_and_labels_in_turn() -> None:
     session = Session(POOL)
     label(session, 1)
     skipped = [session.choose_document(), None]
@@ -152,7 +152,7 @@ def test_undo_takes_back_skips_and_labels_in_turn() -> None:
     assert session.n_waiting == len(POOL)
 
 
-def test_suggestions_differ_from_each_other_and_change_no_label() -> None:
+def test_suggestions_are_distinct_and_change_no_label() -> None:
     session = Session(POOL)
     label(session, 10)
     rows = [POOL.rows_by_id[each.id] for each in session.suggest(20)]
@@ -161,7 +161,7 @@ def test_suggestions_differ_from_each_other_and_change_no_label() -> None:
     assert len(list(Session(POOL).suggest(100))) == 60
 
 
-def test_a_session_goes_on_from_its_file_as_if_it_had_not_ended(tmp_path: Path) -> None:
+def test_session_resumes_from_its_file(tmp_path: Path) -> None:
     path = "labels.jsonl"
     rows: list[int] = []
     for n in (0, 5, 11, 20):
@@ -172,7 +172,7 @@ def test_a_session_goes_on_from_its_file_as_if_it_had_not_ended(tmp_path: Path) 
     assert rows == label(Session(POOL), 36)
 
 
-def test_labels_of_another_pool_teach_and_are_not_asked_about(tmp_path: Path) -> None:
+def test_labels_of_another_pool_are_used_but_not_asked(tmp_path: Path) -> None:
     answers = [
         LabelAnswer("elsewhere", "cats", "cat cat purrs"),
         LabelAnswer("d3", "dogs", "another text than that of the pool"),
@@ -187,7 +187,7 @@ def test_labels_of_another_pool_teach_and_are_not_asked_about(tmp_path: Path) ->
     assert asked == set(range(60)) - {4}
 
 
-def test_search_finds_words_in_documents_without_label() -> None:
+def test_search_finds_words_in_unlabelled_documents() -> None:
     session = Session(POOL)
     found = session.search("ENGINE")
     assert found == [row for row, (_, text) in enumerate(TEXTS) if "engine" in text]
@@ -196,21 +196,21 @@ def test_search_finds_words_in_documents_without_label() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", " cats", "a\tb", "a\nb", "\x1b"])
-def test_what_cannot_be_a_label_is_refused(wrong: str) -> None:
+def test_invalid_labels_are_refused(wrong: str) -> None:
     session = Session(POOL)
     with pytest.raises(UsageError, match="cannot be a label"):
         session.answer(0, wrong)
     assert not session.labels
 
 
-def test_a_labelled_document_is_not_labelled_again() -> None:
+def test_labelled_document_cannot_be_labelled_again() -> None:
     session = Session(POOL)
     session.answer(0, "cats")
     with pytest.raises(UsageError, match="has the label 'cats' already"):
         session.answer(0, "dogs")
 
 
-def test_probabilities_sum_to_one_and_are_calibrated_with_enough_labels() -> None:
+def test_probabilities_sum_to_one_once_there_are_labels() -> None:
     session = Session(POOL)
     assert session.predict_probabilities(0) == []
     label(session, 40)
@@ -220,7 +220,7 @@ def test_probabilities_sum_to_one_and_are_calibrated_with_enough_labels() -> Non
         ) == pytest.approx(1)
 
 
-def test_seed_words_suggest_classes_before_any_label_and_stay_when_labels_are_taken_back() -> None:
+def test_seed_words_suggest_classes_and_survive_undo() -> None:
     seeds = [
         SeedTerm("cats", ("purrs",), 10.0),
         SeedTerm("dogs", ("barks",), 10.0),

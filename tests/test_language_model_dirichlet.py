@@ -71,9 +71,7 @@ def probabilities(models: LanguageModels) -> dict[tuple[str, str], float]:
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 20), st.integers(1, 20))
-def test_a_coin_is_a_model_of_two_terms_with_a_beta_prior(
-    heads: int, tails: int, a: int, b: int
-) -> None:
+def test_coin_is_a_two_term_model_with_a_beta_prior(heads: int, tails: int, a: int, b: int) -> None:
     counts, n, alpha = (
         np.array([heads, tails], float),
         np.array(float(heads + tails)),
@@ -88,7 +86,7 @@ def test_a_coin_is_a_model_of_two_terms_with_a_beta_prior(
         assert maximum_likelihood(counts, n)[0] == heads / (heads + tails)
 
 
-def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
+def test_posterior_mean_is_the_mode_with_pseudo_counts_increased_by_one() -> None:
     counts, n, added = (
         np.array([2.0, 1, 0, 3, 1, 1]),
         np.array(8.0),
@@ -108,7 +106,7 @@ def test_the_estimate_of_a_pseudo_count_is_the_mode_under_one_more() -> None:
     left_out=st.sets(st.sampled_from(strategies.WORDS)),
     order=st.sampled_from([1, 2]),
 )
-def test_probabilities_are_those_of_the_slow_twin(
+def test_probabilities_match_the_slow_twin(
     shape: str,
     estimate: str,
     corpus: list[oracle.Labelled],
@@ -130,7 +128,7 @@ def test_probabilities_are_those_of_the_slow_twin(
         assert of_class == pytest.approx([found[label, term] for term in over], rel=CLOSE, abs=0)
 
 
-def test_a_background_of_weights_below_one_sums_to_one_too() -> None:
+def test_background_of_fractional_weights_sums_to_one() -> None:
     model = TextClassifier(
         weighting="log", prior_shape="background", smoothing=1, calibration="none"
     ).fit(["ant", ""], ["a", "b"])
@@ -148,7 +146,7 @@ def credible_intervals(models: LanguageModels, terms: Ints, credible: float = 0.
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
-def test_a_credible_interval_under_the_background_is_scipys_beta(estimate: str) -> None:
+def test_credible_interval_with_background_matches_scipys_beta(estimate: str) -> None:
     found = credible_intervals(
         language_models(STATISTICS, 0.5, "background", estimate), np.arange(4)
     )
@@ -160,7 +158,7 @@ def test_a_credible_interval_under_the_background_is_scipys_beta(estimate: str) 
             assert found[j, k] == pytest.approx(beta.ppf([0.025, 0.975], a, rest), rel=1e-8)
 
 
-def test_steps_of_the_posterior_are_those_of_scipys_beta() -> None:
+def test_posterior_histogram_matches_scipys_beta() -> None:
     a, b = compute_beta_posteriors(language_models(STATISTICS, 0.5), np.arange(4))
     assert a == pytest.approx(TABLE + 0.5)
     assert a + b == pytest.approx(np.tile(TABLE.sum(axis=0) + 4 * 0.5, (4, 1)))
@@ -170,7 +168,7 @@ def test_steps_of_the_posterior_are_those_of_scipys_beta() -> None:
     assert shares.sum() == pytest.approx(1)
 
 
-def test_a_credible_interval_holds_as_much_of_the_posterior_as_it_says() -> None:
+def test_credible_interval_contains_the_stated_posterior_mass() -> None:
     posterior = dirichlet.rvs(TABLE[:, 0] + 1.0, 20000, np.random.default_rng(1))
     ends = credible_intervals(language_models(STATISTICS, 1.0), np.arange(4), 0.8)[:, 0]
     within = ((posterior >= ends[:, 0]) & (posterior <= ends[:, 1])).mean(axis=0)
@@ -179,7 +177,7 @@ def test_a_credible_interval_holds_as_much_of_the_posterior_as_it_says() -> None
     )  # five standard deviations of so many draws
 
 
-def test_without_a_posterior_there_is_no_credible_interval() -> None:
+def test_models_without_a_posterior_have_no_credible_interval() -> None:
     assert np.isnan(
         credible_intervals(language_models(STATISTICS, 0.0, "symmetric", "ml"), np.arange(4))
     ).all()
@@ -212,7 +210,7 @@ def training_of(
     )
 
 
-def test_a_term_without_a_pseudo_count_leaves_no_evidence_of_classes_that_hold_it() -> None:
+def test_term_with_zero_pseudo_count_makes_evidence_of_its_classes_undefined() -> None:
     found = compute_class_log_evidence(language_models(statistics_of(CORPUS), 1.0, own={"c": 0.0}))
     assert found is not None
     assert np.isfinite(found).tolist() == [True, False, True]
@@ -220,7 +218,7 @@ def test_a_term_without_a_pseudo_count_leaves_no_evidence_of_classes_that_hold_i
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
-def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(estimate: str) -> None:
+def test_credible_intervals_use_the_pseudo_count_of_each_term(estimate: str) -> None:
     statistics, more = statistics_of(CORPUS), float(estimate == "map")
     models = language_models(statistics, 0.1, estimate=estimate, own=ALPHA)
     terms = np.arange(5)
@@ -237,14 +235,14 @@ def test_credible_intervals_and_posteriors_have_the_parameters_of_their_term(est
         )
 
 
-def test_a_term_of_no_document_has_what_all_others_have() -> None:
+def test_unseen_term_has_the_default_pseudo_count() -> None:
     models = language_models(statistics_of(CORPUS), 2.0, own={"a": 4.0, "b": 0.5})
     assert np.exp(models.estimate_log_unseen_probability()) == pytest.approx(
         2.0 / (models.class_tokens + 4.0 + 0.5 + 3 * 2.0)
     )
 
 
-def test_those_of_all_others_are_none_of_their_own() -> None:
+def test_own_pseudo_counts_equal_to_the_default_are_dropped() -> None:
     own = TermPseudoCounts.from_mapping({7: 2.0, 3: 0.5, 5: 1.0}, 1.0)
     assert (own.terms.tolist(), own.pseudo_counts.tolist()) == ([3, 7], [0.5, 2.0])
     assert own.look_up(np.array([9, 7, 0, 3, 3]), 1.0).tolist() == [1.0, 2.0, 1.0, 0.5, 0.5]
@@ -272,7 +270,7 @@ def scores_of(
     return model.joint_log_likelihood(matrix_of(ASKED, statistics.vocabulary))[0]
 
 
-def test_complement_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:
+def test_complement_with_term_pseudo_counts_matches_scikit_learn() -> None:
     of = training_of(CORPUS, ALPHA, 0.1, classifier="complement")
     table, labels, alpha = dense(CORPUS, of.statistics)
     reference = ComplementNB(alpha=alpha).fit(table, labels)
@@ -288,7 +286,7 @@ def test_complement_is_scikit_learns_with_an_array_of_pseudo_counts() -> None:
     st.sampled_from(["mean", "map"]),
     st.sets(st.sampled_from("abcdef"), min_size=1),
 )
-def test_scores_summed_by_cells_are_those_of_all_classes(
+def test_scores_by_cells_equal_dense_scores(
     corpus: list[oracle.Labelled], smoothing: float, estimate: str, over: set[str]
 ) -> None:
     statistics = statistics_of(corpus)
@@ -313,7 +311,7 @@ def test_scores_summed_by_cells_are_those_of_all_classes(
 
 
 @pytest.mark.parametrize("estimate", ["mean", "map"])
-def test_bernoulli_is_scikit_learns_column_by_column(estimate: str) -> None:
+def test_bernoulli_with_term_pseudo_counts_matches_scikit_learn_per_column(estimate: str) -> None:
     """Each coin has its own prior, and scikit-learn has one for all: so it fits a model to each column."""
     of = training_of(
         CORPUS, ALPHA, 0.1, classifier="bernoulli", class_prior="uniform", estimate=estimate

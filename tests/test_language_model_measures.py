@@ -80,7 +80,7 @@ def alpha_of(
     estimate=st.sampled_from(["mean", "map"]),
     without=st.sets(st.sampled_from(strategies.WORDS)),
 )
-def test_the_evidence_of_each_class_is_the_formula(
+def test_class_evidence_matches_the_formula(
     shape: str,
     corpus: list[oracle.Labelled],
     smoothing: float,
@@ -106,7 +106,7 @@ def test_the_evidence_of_each_class_is_the_formula(
         )
 
 
-def test_documents_without_terms_are_certain() -> None:
+def test_documents_without_terms_have_log_evidence_zero() -> None:
     assert (
         compute_criteria(
             multinomial(language_models(statistics_of([("x", []), ("y", [])])))
@@ -125,7 +125,7 @@ def test_documents_without_terms_are_certain() -> None:
         ("smoothed:0", None),
     ],
 )
-def test_the_evidence_of_the_labels_by_hand(
+def test_label_evidence_matches_hand_computation(
     kind: str | Mapping[str, float], wanted: float | None
 ) -> None:
     statistics = statistics_of(LABELLED)
@@ -148,7 +148,7 @@ def whole_fit(models: LanguageModels, kind: str, prior: Floats) -> MaximumLikeli
     )
 
 
-def test_maximum_likelihood_aic_and_bic_by_hand() -> None:
+def test_maximum_likelihood_aic_and_bic_match_hand_computation() -> None:
     """Of class yes: 5 of 8 tokens are c, b, s and m one each; of class no, t, j and c a third each; 3 of 4 documents are yes."""
     statistics = statistics_of(LABELLED)
     fit = whole_fit(language_models(statistics), "empirical", np.empty(2))
@@ -171,7 +171,7 @@ def test_maximum_likelihood_aic_and_bic_by_hand() -> None:
 
 
 @given(corpus=strategies.corpora, without=st.sets(st.sampled_from(strategies.WORDS)))
-def test_the_likelihood_is_that_of_every_token_and_label(
+def test_likelihood_is_the_product_over_tokens_and_labels(
     corpus: list[oracle.Labelled], without: set[str]
 ) -> None:
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
@@ -190,7 +190,7 @@ def test_the_likelihood_is_that_of_every_token_and_label(
     assert fit.n_observations == sum(term in over for _, terms in corpus for term in terms)
 
 
-def test_what_is_not_defined_is_none() -> None:
+def test_undefined_criteria_are_none() -> None:
     statistics = statistics_of(LABELLED)
     found = compute_criteria(multinomial(language_models(statistics, 0, "symmetric", "ml")))
     assert (found.evidence, found.evidence_of_classes, found.evidence_of_labels) == (
@@ -202,13 +202,13 @@ def test_what_is_not_defined_is_none() -> None:
     assert (found.aic, found.bic) == (math.inf, math.inf)
 
 
-def test_terms_that_are_equally_probable() -> None:
+def test_perplexity_of_equally_probable_terms_is_their_number() -> None:
     assert perplexity(np.array([10 * math.log(1 / 8)]), np.array([10])) == pytest.approx([8])
     assert np.isnan(perplexity(np.array([0.0]), np.array([0]))).all()
     assert perplexity(np.array([-np.inf]), np.array([3])).tolist() == [np.inf]
 
 
-def test_an_unknown_token_counts_as_a_term_that_was_never_seen() -> None:
+def test_unknown_token_counts_as_an_unseen_term() -> None:
     statistics = statistics_of(CHINA)
     models = language_models(statistics, smoothing=1)
     found = measure_held_out_text(
@@ -224,7 +224,7 @@ def test_an_unknown_token_counts_as_a_term_that_was_never_seen() -> None:
 
 
 @given(strategies.corpora, strategies.corpora, st.booleans())
-def test_a_loop_over_tokens_gives_the_same_perplexity(
+def test_perplexity_matches_a_loop_over_tokens(
     train: list[Labelled], test: list[Labelled], some: bool
 ) -> None:
     statistics = statistics_of(train)

@@ -25,7 +25,7 @@ LEAST = 1e-3
 """Of p-values: each test here has a right answer under which one in a thousand seeds would fail."""
 
 
-def test_categorical_draws_have_their_probabilities_and_none_has_no_weight() -> None:
+def test_categorical_draws_have_their_probabilities() -> None:
     weights = np.array([0.0, 3.0, 0.0, 1.0, 6.0, 0.0])
     drawn = np.bincount(Categorical(weights).draw(100_000, make_random_generator(1)), minlength=6)
     assert drawn[weights == 0].sum() == 0
@@ -35,7 +35,7 @@ def test_categorical_draws_have_their_probabilities_and_none_has_no_weight() -> 
     )
 
 
-def test_a_draw_at_the_very_end_is_the_last_that_has_weight() -> None:
+def test_largest_random_number_draws_the_last_weighted_value() -> None:
     class Highest:
         def random(self, size: int) -> np.ndarray:
             return np.full(size, 1 - 2.0**-53)
@@ -44,7 +44,7 @@ def test_a_draw_at_the_very_end_is_the_last_that_has_weight() -> None:
     assert Categorical(weights).draw(2, Highest()).tolist() == [2, 2]  # type: ignore[arg-type]
 
 
-def test_coins_show_heads_as_often_as_they_should() -> None:
+def test_coins_show_heads_with_their_probability() -> None:
     probability, random = np.array([0.0, 0.1, 0.5, 1.0]), make_random_generator(2)
     heads = np.bincount(
         np.concatenate([draw_coins(probability, random) for _ in range(20_000)]), minlength=4
@@ -54,7 +54,7 @@ def test_coins_show_heads_as_often_as_they_should() -> None:
         assert scipy.stats.binomtest(int(heads[number]), 20_000, probability[number]).pvalue > LEAST
 
 
-def test_lengths_are_poisson_with_one_in_place_of_zero() -> None:
+def test_lengths_are_poisson_with_zero_replaced_by_one() -> None:
     random = make_random_generator(3)
     drawn = np.bincount([draw_length(2.5, random) for _ in range(20_000)], minlength=10)
     wanted = 20_000 * scipy.stats.poisson.pmf(np.arange(10), 2.5)
@@ -67,7 +67,7 @@ def test_lengths_are_poisson_with_one_in_place_of_zero() -> None:
 
 
 @pytest.mark.parametrize("alpha", [[1.0, 1.0, 1.0], [0.05, 3.0, 0.5, 20.0]])
-def test_components_of_a_dirichlet_draw_are_beta(alpha: list[float]) -> None:
+def test_dirichlet_components_follow_a_beta(alpha: list[float]) -> None:
     drawn = np.array(
         [
             draw_dirichlet(np.array(alpha), make_random_generator(4, number))
@@ -82,7 +82,7 @@ def test_components_of_a_dirichlet_draw_are_beta(alpha: list[float]) -> None:
         )
 
 
-def test_with_tiny_parameters_nearly_all_goes_to_one_component_as_often_as_its_share_says() -> None:
+def test_tiny_dirichlet_parameters_give_one_component_nearly_everything() -> None:
     drawn = np.array(
         [
             draw_dirichlet(np.array([1e-4, 3e-4]), make_random_generator(4, number))
@@ -93,7 +93,7 @@ def test_with_tiny_parameters_nearly_all_goes_to_one_component_as_often_as_its_s
     assert (drawn.max(axis=1) > 0.999).mean() > 0.99
 
 
-def test_beta_draws_are_beta_and_sure_where_one_side_is_zero() -> None:
+def test_beta_draws_follow_a_beta_and_are_certain_if_one_side_is_zero() -> None:
     a, b = np.array([0.1, 2.0, 30.0, 0.0, 4.0]), np.array([5.0, 0.5, 30.0, 4.0, 0.0])
     drawn = np.array([draw_beta(a, b, make_random_generator(5, number)) for number in range(3000)])
     for number in range(3):
@@ -105,13 +105,13 @@ def test_beta_draws_are_beta_and_sure_where_one_side_is_zero() -> None:
     assert set(drawn[:, 4]) == {1.0}
 
 
-def test_tiny_pseudo_counts_still_give_a_distribution_and_a_zero_none() -> None:
+def test_tiny_pseudo_counts_give_a_distribution_and_zero_gives_none() -> None:
     drawn = draw_dirichlet(np.array([1e-9, 0.0, 1e-9]), make_random_generator(6))
     assert drawn[1] == 0
     assert sorted(drawn[[0, 2]].tolist()) == [0.0, 1.0]
 
 
-def test_streams_are_the_same_each_time_and_differ_by_seed_and_number() -> None:
+def test_random_streams_are_reproducible_and_differ_by_seed_and_number() -> None:
     numbers = {
         arguments: make_random_generator(*arguments).random(3).tolist()
         for arguments in [(7,), (8,), (7, 0), (7, 1)]
@@ -122,7 +122,7 @@ def test_streams_are_the_same_each_time_and_differ_by_seed_and_number() -> None:
 
 @pytest.mark.parametrize("estimate", ["mean", "map", "ml"])
 @pytest.mark.parametrize("shape", ["symmetric", "background"])
-def test_columns_are_those_of_the_language_models(estimate: str, shape: str) -> None:
+def test_class_columns_match_the_language_models(estimate: str, shape: str) -> None:
     statistics = statistics_of(DOCUMENTS)
     models = LanguageModels(
         statistics, np.ones(3, np.bool_), 0.0 if estimate == "ml" else 0.5, shape, estimate
@@ -136,7 +136,7 @@ def test_columns_are_those_of_the_language_models(estimate: str, shape: str) -> 
     assert expand_class_cells(statistics, statistics.cell_documents, 1).tolist() == [1.0, 1.0, 1.0]
 
 
-def test_the_mean_of_the_posterior_is_the_predictive_probability_and_its_mode_that_of_map() -> None:
+def test_mean_and_mode_of_the_posterior_match_the_estimates() -> None:
     statistics, terms = statistics_of(DOCUMENTS), np.arange(3)
     mean, mode = (
         LanguageModels(statistics, np.ones(3, np.bool_), 0.5, "symmetric", estimate)

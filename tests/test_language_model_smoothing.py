@@ -88,7 +88,7 @@ def slope(histogram: CountHistogram, strength: float) -> float:
     strength=st.floats(0.01, 1000),
     left_out=st.sets(st.sampled_from(strategies.WORDS)),
 )
-def test_evidence_is_the_formula_over_all_cells(
+def test_evidence_matches_the_formula_over_all_cells(
     shape: str, corpus: list[oracle.Labelled], strength: float, left_out: set[str]
 ) -> None:
     counts, statistics = oracle.count(corpus), statistics_of(corpus)
@@ -112,7 +112,7 @@ def test_evidence_is_the_formula_over_all_cells(
     strength=st.floats(0.01, 1000),
     left_out=st.sets(st.sampled_from(strategies.WORDS)),
 )
-def test_the_evidence_of_coins_is_that_of_every_coin(
+def test_bernoulli_evidence_is_the_sum_over_terms(
     corpus: list[oracle.Labelled], strength: float, left_out: set[str]
 ) -> None:
     statistics = statistics_of(corpus)
@@ -142,7 +142,7 @@ def test_the_evidence_of_coins_is_that_of_every_coin(
     left_out=st.sets(st.sampled_from(strategies.WORDS)),
     weighted=st.booleans(),
 )
-def test_the_evidence_of_complements_is_that_of_what_other_classes_count(
+def test_complement_evidence_is_that_of_the_counts_of_other_classes(
     shape: str,
     corpus: list[oracle.Labelled],
     strength: float,
@@ -195,9 +195,7 @@ def histogram_of(kind: str, statistics: ClassStatistics, shape: str) -> CountHis
 @pytest.mark.parametrize("kind", ["counts", "weights", "complements", "coins"])
 @SHAPES
 @SEEDS
-def test_the_strength_found_is_a_maximum_and_the_one_that_scipy_finds(
-    kind: str, shape: str, seed: int
-) -> None:
+def test_maximum_evidence_strength_matches_scipy(kind: str, shape: str, seed: int) -> None:
     histogram = histogram_of(kind, draw(seed), shape)
     found = maximise_evidence(histogram)
     weakest, strongest = (
@@ -228,7 +226,7 @@ def test_the_strength_found_is_a_maximum_and_the_one_that_scipy_finds(
 
 
 @pytest.mark.parametrize("counts", [[[7, 0], [0, 9]], [[5, 0, 0], [0, 5, 0], [0, 0, 5]]])
-def test_classes_of_one_term_each_want_the_weakest_prior(counts: list[list[int]]) -> None:
+def test_classes_of_one_term_each_give_the_weakest_prior(counts: list[list[int]]) -> None:
     statistics = statistics_from_table(counts, [9] * len(counts[0]), np.minimum(counts, 1).tolist())
     histogram = build_count_histogram(statistics, every_term(statistics), "symmetric")
     assert maximise_evidence(histogram) == pytest.approx(
@@ -240,7 +238,7 @@ def test_classes_of_one_term_each_want_the_weakest_prior(counts: list[list[int]]
 
 
 @SHAPES
-def test_classes_that_do_not_differ_want_the_strongest_prior(shape: str) -> None:
+def test_identical_classes_give_the_strongest_prior(shape: str) -> None:
     statistics = statistics_from_table([[30, 30, 30]] * 10, [9, 9, 9], [[3, 3, 3]] * 10)
     histogram = build_count_histogram(statistics, every_term(statistics), shape)
     assert maximise_evidence(histogram) == pytest.approx(MAX_STRENGTH_PER_TERM * 10, rel=1e-6)
@@ -249,7 +247,7 @@ def test_classes_that_do_not_differ_want_the_strongest_prior(shape: str) -> None
     )
 
 
-def test_one_class_is_its_own_background_and_wants_the_strongest_prior() -> None:
+def test_single_class_with_background_gives_the_strongest_prior() -> None:
     statistics = statistics_from_table([[5], [3], [900], [1]], [9], [[1], [1], [9], [1]])
     histogram = build_count_histogram(statistics, every_term(statistics), "background")
     assert maximise_evidence(histogram) == pytest.approx(MAX_STRENGTH_PER_TERM * 4, rel=1e-6)
@@ -268,7 +266,7 @@ def test_one_class_is_its_own_background_and_wants_the_strongest_prior() -> None
         [("a", ["ant"]), ("b", [])],
     ],
 )
-def test_counts_that_say_nothing_of_the_strength_get_a_tenth_per_term(
+def test_uninformative_counts_give_a_tenth_per_term(
     shape: str, corpus: list[oracle.Labelled]
 ) -> None:
     statistics = statistics_of(corpus)
@@ -278,7 +276,7 @@ def test_counts_that_say_nothing_of_the_strength_get_a_tenth_per_term(
 
 
 @SEEDS
-def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
+def test_smoothing_is_per_term_or_total_with_six_digits(seed: int) -> None:
     statistics = draw(seed)
     for shape, terms in (("symmetric", statistics.n_terms), ("background", 1)):
         strength = maximise_evidence(
@@ -293,7 +291,7 @@ def test_smoothing_is_per_term_or_in_total_with_six_digits(seed: int) -> None:
 
 
 @given(st.lists(st.floats(1e-9, 1e12), min_size=1))
-def test_psi_is_that_of_scipy(points: list[float]) -> None:
+def test_digamma_matches_scipy(points: list[float]) -> None:
     x = np.array(points)
     assert np.allclose(digamma(x), psi_of_scipy(x), rtol=1e-14, atol=1e-14)
 
@@ -309,9 +307,7 @@ def test_psi_is_that_of_scipy(points: list[float]) -> None:
         min_size=1,
     ),
 )
-def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(
-    start: float, steps: list[int]
-) -> None:
+def test_digamma_difference_is_a_sum_of_reciprocals(start: float, steps: list[int]) -> None:
     found = digamma_difference(np.full(1, start), np.array(steps, np.float64))
     assert found.tolist() == pytest.approx(
         [math.fsum((1 / (start + np.arange(n))).tolist()) for n in steps], rel=1e-13
@@ -319,7 +315,7 @@ def test_the_rise_of_psi_by_whole_steps_is_a_sum_of_reciprocals(
 
 
 @given(st.floats(1e-9, 1e12), st.lists(st.integers(0, 300), min_size=1), st.floats(0, 50))
-def test_the_rise_of_log_gamma_by_whole_steps_is_a_sum_of_logarithms(
+def test_log_rising_factorial_is_a_sum_of_logarithms(
     start: float, steps: list[int], part: float
 ) -> None:
     found = log_rising_factorial(start, np.array(steps))
@@ -376,7 +372,7 @@ def drawn(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
     strength=st.floats(0.01, 50),
     over=st.sets(st.sampled_from("abcdef"), min_size=1),
 )
-def test_the_likelihood_is_that_of_estimates_without_the_document(
+def test_leave_one_out_likelihood_uses_estimates_without_the_document(
     shape: str, corpus: Corpus, strength: float, over: set[str]
 ) -> None:
     statistics, documents = counted(corpus)
@@ -392,7 +388,7 @@ def test_the_likelihood_is_that_of_estimates_without_the_document(
 
 @SHAPES
 @pytest.mark.parametrize("seed", range(6))
-def test_the_strength_found_is_the_one_that_scipy_finds(shape: str, seed: int) -> None:
+def test_leave_one_out_strength_matches_scipy(shape: str, seed: int) -> None:
     statistics, documents = counted(drawn(seed))
     tokens = collect_leave_one_out_tokens(statistics, every_term(statistics), shape, documents)
     found = _maximise_leave_one_out(tokens, 1e-6, 1e4)
@@ -411,7 +407,7 @@ def test_the_strength_found_is_the_one_that_scipy_finds(shape: str, seed: int) -
 
 
 @SHAPES
-def test_smoothing_is_that_strength_within_bounds_with_six_digits(shape: str) -> None:
+def test_leave_one_out_smoothing_is_the_strength_with_six_digits(shape: str) -> None:
     statistics, documents = counted(drawn(1))
     every = every_term(statistics)
     per_term = 1 if shape == "symmetric" else statistics.n_terms
@@ -426,7 +422,7 @@ def test_smoothing_is_that_strength_within_bounds_with_six_digits(shape: str) ->
 
 
 @SHAPES
-def test_documents_that_are_all_alike_want_no_prior_and_classes_that_are_a_strong_one(
+def test_identical_documents_give_no_prior_and_identical_classes_a_strong_one(
     shape: str,
 ) -> None:
     apart, documents = counted([("x", ["ant", "bee"])] * 5 + [("y", ["cow", "dog"])] * 5)
@@ -447,13 +443,13 @@ def test_documents_that_are_all_alike_want_no_prior_and_classes_that_are_a_stron
 @pytest.mark.parametrize(
     "corpus", [[("a", [])], [("a", ["ant"] * 50)], [("a", ["ant"]), ("b", ["bee"])]]
 )
-def test_documents_that_say_nothing_get_a_tenth_per_term(shape: str, corpus: Corpus) -> None:
+def test_uninformative_documents_give_a_tenth_per_term(shape: str, corpus: Corpus) -> None:
     statistics, documents = counted(corpus)
     found = choose_smoothing_by_leave_one_out(statistics, every_term(statistics), shape, documents)
     assert found == pytest.approx(0.1 * (1 if shape == "symmetric" else max(statistics.n_terms, 1)))
 
 
-def test_a_likelihood_that_is_flat_up_to_rounding_gets_a_tenth_per_term() -> None:
+def test_likelihood_flat_up_to_rounding_gives_a_tenth_per_term() -> None:
     """It is −2 log 2 at every strength, which cancels: rounding would choose one, another for each order of the documents."""
     statistics, documents = counted(
         [("x", []), ("x", []), ("y", ["bee"]), ("y", ["bee", "cat"]), ("x", ["bee"])]
@@ -470,7 +466,7 @@ def texts(corpus: Corpus) -> tuple[list[str], list[str]]:
     return [" ".join(terms) for _, terms in corpus], [label for label, _ in corpus]
 
 
-def test_a_model_learns_it_from_its_sample() -> None:
+def test_model_chooses_leave_one_out_smoothing_from_its_sample() -> None:
     corpus = drawn(3)
     model = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none").fit(
         *texts(corpus)
@@ -560,7 +556,7 @@ def test_leave_one_out_equals_an_estimate_without_the_document(
 ONE_EACH: Corpus = [("x", ["a"]), ("y", ["a"])]
 
 
-def test_a_class_goes_with_its_only_document_and_a_prior_may_leave_none() -> None:
+def test_class_of_the_only_document_is_impossible_without_it() -> None:
     statistics = statistics_of(ONE_EACH)
     documents = counted_documents(ONE_EACH, statistics)
     scores = multinomial(language_models(statistics), "uniform").leave_one_out(documents).scores
@@ -574,7 +570,7 @@ def test_a_class_goes_with_its_only_document_and_a_prior_may_leave_none() -> Non
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
 @SHAPES
 @pytest.mark.parametrize("seed", range(3))
-def test_the_strength_beside_seed_words_is_that_of_a_direct_search(
+def test_strength_with_seed_words_matches_a_direct_search(
     weighting: Any, shape: Any, seed: int
 ) -> None:
     """Against the evidence of the Dirichlet-multinomial with α_jk = s·b_j + A_jk, summed over dense tables, by a search of scipy's."""

@@ -76,7 +76,7 @@ def answers(documents: Judged) -> list[str]:
 
 @examples(16)
 @given(judged([*CLASSES, "unknown", "other"], probabilities))
-def test_all_figures_are_the_slow_twins(documents: Judged) -> None:
+def test_all_metrics_match_the_slow_twin(documents: Judged) -> None:
     summary = evaluate(documents).summary(PLAIN)
     truth, answered = [label for label, _ in documents], answers(documents)
     given_probabilities = [dict(zip(CLASSES, row, strict=True)) for _, row in documents]
@@ -106,7 +106,7 @@ def test_all_figures_are_the_slow_twins(documents: Judged) -> None:
 
 
 @given(judged(CLASSES, probabilities))
-def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
+def test_calibration_error_matches_the_slow_twin(documents: Judged) -> None:
     confidence = np.exp(log([row for _, row in documents])).max(axis=1).tolist()
     right = [
         label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)
@@ -116,7 +116,7 @@ def test_calibration_error_is_the_slow_twins(documents: Judged) -> None:
 
 
 @given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_the_interval_is_wilsons(case: tuple[int, int]) -> None:
+def test_wilson_interval_matches_the_slow_twin_and_scipy(case: tuple[int, int]) -> None:
     hits, n = case
     low, high = wilson_interval(hits, n)
     assert (low, high) == pytest.approx(oracle.wilson(hits, n, NORMAL_95), rel=1e-9, abs=1e-12)
@@ -125,7 +125,7 @@ def test_the_interval_is_wilsons(case: tuple[int, int]) -> None:
     assert 0 <= low <= hits / n <= high <= 1
 
 
-def test_of_no_documents_nothing_is_known() -> None:
+def test_metrics_of_no_documents_are_none() -> None:
     assert wilson_interval(0, 0) == (0, 1)
     assert Evaluation(CLASSES).n == 0
     summary = Evaluation(CLASSES).summary(PLAIN)
@@ -198,7 +198,7 @@ def close(wanted: float) -> Any:
 
 @examples(16)
 @given(cases())
-def test_rates_are_scikit_learns(case: Case) -> None:
+def test_rates_match_scikit_learn(case: Case) -> None:
     said = case.summary()
     labels = sorted({*case.truth, *case.answers} - {NO_ANSWER})
     for average in ("macro", "micro"):
@@ -219,7 +219,7 @@ def test_rates_are_scikit_learns(case: Case) -> None:
 
 
 @given(cases())
-def test_top_k_is_the_slow_twins(case: Case) -> None:
+def test_top_k_accuracy_matches_the_slow_twin(case: Case) -> None:
     said = case.summary()
     for k in (2, 3, 5):
         if k >= len(case.classes):
@@ -232,7 +232,7 @@ def test_top_k_is_the_slow_twins(case: Case) -> None:
 
 @examples(16)
 @given(cases())
-def test_ranking_of_each_class_is_scikit_learns(case: Case) -> None:
+def test_ranking_metrics_of_each_class_match_scikit_learn(case: Case) -> None:
     said = case.summary()
     areas, averages = [], []
     for k, label in enumerate(case.classes):
@@ -261,7 +261,7 @@ def test_ranking_of_each_class_is_scikit_learns(case: Case) -> None:
         max_size=12,
     )
 )
-def test_ranking_counts_pairs_of_documents_impossible_classes_included(
+def test_ranking_metrics_count_pairs_including_impossible_classes(
     documents: list[tuple[float, bool]],
 ) -> None:
     scores, positive = (np.array(column) for column in zip(*documents, strict=True))
@@ -310,7 +310,7 @@ def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) ->
         ("bernoulli", "counts"),
     ],
 )
-def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tied(
+def test_scores_differing_by_term_order_only_are_tied(
     classifier: ClassifierName, weighting: Weighting, calibration: CalibrationName
 ) -> None:
     generator = np.random.default_rng(1)
@@ -332,7 +332,7 @@ def test_documents_whose_scores_differ_by_the_order_of_their_terms_alone_are_tie
     assert_ties_are_found(model.predict_log_proba(asked), model.classes)
 
 
-def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_tied() -> None:
+def test_normalised_multiples_of_the_same_counts_are_tied() -> None:
     generator = np.random.default_rng(2)
     draws = [
         sorted({LETTERS[number] * 2 for number in generator.integers(3 * k, 3 * k + 5, 4)})
@@ -351,7 +351,7 @@ def test_documents_brought_to_unit_length_from_multiples_of_the_same_counts_are_
     )
 
 
-def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(
+def test_copies_summed_in_different_blocks_are_tied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     generator = np.random.default_rng(3)
@@ -365,7 +365,7 @@ def test_copies_whose_terms_are_added_up_in_other_portions_are_tied(
     assert_ties_are_found(model.predict_log_proba(texts * 9), model.classes)
 
 
-def test_a_difference_beyond_rounding_is_no_tie() -> None:
+def test_difference_larger_than_rounding_is_not_a_tie() -> None:
     log_odds = np.array([-700.0, 30.0, 30.0 + 1e-9, 3.0, 3.0 + 1e-11, 3.0 + 1e-14, -1e-11, 0.0])
     log_p, log_q = -np.log1p(np.exp(-log_odds)), -np.log1p(np.exp(log_odds))
     units = np.spacing(np.maximum(-log_p, -log_q))
@@ -373,7 +373,7 @@ def test_a_difference_beyond_rounding_is_no_tie() -> None:
     assert _rank_with_ties(np.array([-np.inf, -1.0, -np.inf]), units[:3]).tolist() == [0, 1, 0]
 
 
-def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
+def test_ranking_metrics_are_omitted_for_too_many_scores() -> None:
     case = Case(
         ["c0", "c1"],
         ["c0", "c1", "c0"],
@@ -393,12 +393,12 @@ def test_ranking_is_left_out_once_there_are_too_many_scores() -> None:
 
 
 @given(cases(), st.integers(1, 9))
-def test_all_figures_are_the_same_however_documents_come(case: Case, block: int) -> None:
+def test_metrics_do_not_depend_on_blocks(case: Case, block: int) -> None:
     assert case.evaluation(block).summary(Bootstrap(20)) == case.evaluation().summary(Bootstrap(20))
 
 
 @given(cases())
-def test_known_figures_are_those_without_the_documents_of_unknown_labels(case: Case) -> None:
+def test_known_metrics_exclude_documents_of_unknown_labels(case: Case) -> None:
     rows = [row for row, label in enumerate(case.truth) if label in case.classes]
     said = case.summary()
     assert said["known"]["n"] == len(rows)

@@ -109,7 +109,7 @@ WORLDS = pytest.mark.parametrize("world_of", [World, WorldOfLabels], ids=["class
 @pytest.mark.repeated
 @pytest.mark.parametrize("n", some([40, 300], 1))
 @WORLDS
-def test_intervals_are_those_of_drawing_the_documents_themselves(
+def test_intervals_match_a_bootstrap_of_documents(
     world_of: type[World | WorldOfLabels], n: int
 ) -> None:
     world = world_of(1, n)
@@ -134,7 +134,7 @@ def test_intervals_are_those_of_drawing_the_documents_themselves(
     [(World, ("top_2_accuracy", "matthews")), (WorldOfLabels, ("document_f1", "lrap"))],
     ids=["classes", "labels"],
 )
-def test_intervals_hold_the_truth_as_often_as_they_say(
+def test_intervals_cover_the_truth_at_their_level(
     world_of: type[World | WorldOfLabels], others: tuple[str, ...]
 ) -> None:
     figures = world_of(2, 200_000).evaluation().summary(Bootstrap(0))
@@ -157,7 +157,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
     assert all(0.89 * trials <= times < trials for times in held.values()), held
 
 
-def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
+def test_proportions_have_wilson_intervals_and_equal_metrics_the_same() -> None:
     world = World(3, 120)
     said = world.evaluation().summary(Bootstrap(50))
     intervals, answered = said["intervals"], int((world.answers >= 0).sum())
@@ -182,7 +182,7 @@ def test_shares_have_wilsons_interval_and_equal_figures_the_same() -> None:
     )
 
 
-def test_shares_of_documents_with_several_labels_have_wilsons_interval() -> None:
+def test_proportions_of_multi_label_documents_have_wilson_intervals() -> None:
     world = WorldOfLabels(3, 120)
     is_right, has_answer = (world.answers == world.truth).all(axis=1), world.answers.any(axis=1)
     assert 0 < (is_right & has_answer).sum() < is_right.sum() < 120
@@ -203,7 +203,7 @@ def test_shares_of_documents_with_several_labels_have_wilsons_interval() -> None
 
 @examples(6)
 @given(st.sampled_from([World, WorldOfLabels]), st.integers(0, 2**32), st.integers(1, 30))
-def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(
+def test_intervals_contain_the_metric_and_depend_only_on_the_seed(
     world_of: type[World | WorldOfLabels], seed: int, n: int
 ) -> None:
     first, second, other = (
@@ -218,7 +218,7 @@ def test_intervals_hold_the_figure_and_depend_on_nothing_but_the_seed(
     assert n < 10 or first["intervals"]["brier"] != other["intervals"]["brier"]
 
 
-def test_an_infinite_figure_has_no_interval() -> None:
+def test_infinite_metric_has_no_interval() -> None:
     evaluation = Evaluation(["a", "b"])
     evaluation.add(
         ["a", "x", "b"], ClassPosterior(np.log(np.array([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]])))
@@ -231,7 +231,7 @@ def test_an_infinite_figure_has_no_interval() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 64, 1 << 20])
 @WORLDS
-def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(
+def test_replicates_do_not_depend_on_the_block_size(
     world_of: type[World | WorldOfLabels], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluation = world_of(4, 50).evaluation()
@@ -253,14 +253,14 @@ def test_replicates_do_not_depend_on_how_many_are_drawn_at_once(
         assert values.shape == (30,)
 
 
-def test_of_very_many_documents_fewer_sets_are_drawn() -> None:
+def test_very_many_documents_use_fewer_replicates() -> None:
     assert Bootstrap().limit_replicates(7_532) == REPLICATES
     assert Bootstrap().limit_replicates(10**9) == MIN_REPLICATES
     assert Bootstrap(10).limit_replicates(10**9) == 10
     assert MIN_REPLICATES < Bootstrap().limit_replicates(200_000) < REPLICATES
 
 
-def test_a_cell_takes_as_many_draws_as_some_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawing_a_cell_costs_as_much_as_several_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = World(4, 50).evaluation().documents
     cells = count_cells(judged)
     monkeypatch.setattr(module, "MAX_DRAWS", 300 * CELL_DRAW_COST * cells.documents.size)
@@ -269,7 +269,7 @@ def test_a_cell_takes_as_many_draws_as_some_documents(monkeypatch: pytest.Monkey
     assert {values.size for values in bootstrap_scores(judged, Bootstrap()).values()} == {300}
 
 
-def test_percentiles_of_known_replicates() -> None:
+def test_percentile_interval_of_known_replicates() -> None:
     assert percentile_interval(np.arange(1001.0), 500.0) == (25.0, 975.0)
     assert percentile_interval(np.arange(1001.0), 3.0) == (3.0, 975.0)
     assert percentile_interval(np.arange(1001.0), 1000.0) == (25.0, 1000.0)

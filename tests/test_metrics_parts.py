@@ -40,7 +40,9 @@ def posteriors(n: int, n_classes: int, seed: int = 0) -> ClassPosterior:
     st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30),
     st.lists(st.sampled_from(CLASSES), min_size=1, max_size=30),
 )
-def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[str]) -> None:
+def test_baselines_match_scikit_learns_dummy_classifiers(
+    training: list[str], truth: list[str]
+) -> None:
     classes = sorted(set(training))
     evaluation = Evaluation(
         classes,
@@ -76,7 +78,7 @@ def test_baselines_are_scikit_learns_dummies(training: list[str], truth: list[st
     ],
     ids=str,
 )
-def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]) -> None:
+def test_class_prior_baseline_uses_the_prior_of_the_model(settings: dict[str, Any]) -> None:
     texts, labels = ["red", "blue", "green", "blue sea"] * 5, ["a", "b", "b", "b"] * 5
     model = TextClassifier(stop_words="none", smoothing=1, **settings).fit(texts, labels)
     prior, truth = model.fitted.classifier.prior, np.array([0, 1, 1, 1])
@@ -96,7 +98,7 @@ def test_the_baseline_of_the_prior_is_that_of_the_model(settings: dict[str, Any]
         )
 
 
-def test_without_shares_of_classes_or_documents_there_are_no_baselines() -> None:
+def test_evaluation_without_proportions_or_documents_has_no_baselines() -> None:
     evaluation = Evaluation(CLASSES)
     assert (
         Evaluation(CLASSES, label_proportions=np.array([0.2, 0.3, 0.5])).summary()["baselines"]
@@ -126,7 +128,7 @@ def judged_under(costs: dict[str, Any], pairs: list[tuple[str, str]]) -> float:
         max_size=20,
     )
 )
-def test_mean_cost_is_the_mean_of_what_each_document_cost(pairs: list[tuple[str, str]]) -> None:
+def test_mean_cost_is_the_mean_over_documents(pairs: list[tuple[str, str]]) -> None:
     costs = {"a": {"b": 5, "abstain": 0.25}, "b": {"a": 2, "b": -1}}
     price = {
         ("a", "b"): 5,
@@ -141,7 +143,7 @@ def test_mean_cost_is_the_mean_of_what_each_document_cost(pairs: list[tuple[str,
     )
 
 
-def test_no_answer_costs_as_much_as_a_mistake_where_the_costs_know_no_abstaining() -> None:
+def test_abstaining_costs_as_much_as_a_mistake_by_default() -> None:
     assert (
         judged_under({"a": {"b": 7}}, [("a", "a"), ("a", ""), ("b", ""), ("a", "b")])
         == (0 + 1 + 1 + 7) / 4
@@ -150,7 +152,7 @@ def test_no_answer_costs_as_much_as_a_mistake_where_the_costs_know_no_abstaining
 
 
 @given(st.lists(st.tuples(st.floats(0.5, 1), st.booleans()), min_size=1, max_size=60))
-def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> None:
+def test_reliability_bins_match_a_count_per_bin(documents: list[tuple[float, bool]]) -> None:
     evaluation = Evaluation(["yes", "no"])
     with np.errstate(divide="ignore"):
         posterior = ClassPosterior(np.log(np.array([(p, 1 - p) for p, _ in documents])))
@@ -177,7 +179,7 @@ def test_reliability_counts_bin_by_bin(documents: list[tuple[float, bool]]) -> N
             assert (of["confidence"], of["accuracy"], of["interval"]) == (None, None, None)
 
 
-def test_calibration_judges_the_most_probable_class_even_if_it_was_not_answered() -> None:
+def test_calibration_evaluates_the_most_probable_class_even_if_not_predicted() -> None:
     evaluation = Evaluation(["yes", "no"])
     posterior = ClassPosterior(np.log(np.array([[0.9, 0.1], [0.9, 0.1]])))
     evaluation.add(
@@ -196,7 +198,7 @@ def test_calibration_judges_the_most_probable_class_even_if_it_was_not_answered(
         max_size=40,
     )
 )
-def test_a_slice_is_an_evaluation_of_its_documents(documents: list[tuple[str, str]]) -> None:
+def test_slice_equals_an_evaluation_of_its_documents(documents: list[tuple[str, str]]) -> None:
     rows = posteriors(len(documents), 3)
     whole = Evaluation(CLASSES, group_columns=["region", "again"])
     for begin in range(0, len(documents), 7):
@@ -220,7 +222,7 @@ def test_a_slice_is_an_evaluation_of_its_documents(documents: list[tuple[str, st
         }
 
 
-def test_a_column_that_names_documents_is_refused() -> None:
+def test_column_with_too_many_values_is_refused() -> None:
     evaluation = Evaluation(CLASSES, group_columns=["number"])
     names = [(str(number),) for number in range(MAX_COLUMN_VALUES + 1)]
     with pytest.raises(UsageError, match=r"column number has more than 1,000 values; choose one"):

@@ -31,7 +31,7 @@ class Example:
     inner: tuple[ClassResult, ...] = ()
 
 
-def test_json_has_the_fields_in_order_and_leaves_out_what_is_not_known() -> None:
+def test_json_keeps_the_field_order_and_omits_unknown_values() -> None:
     inner = ClassResult(0.5, 0.25, 1 / 3, 4, 2, None, 0.1, {"recall": (0.0, 0.5)}, 1)
     found = to_json_values(Example({"x": Pair(1, (0.0, 2.0))}, 7, None, None, (inner,)))
     assert found == {
@@ -55,7 +55,9 @@ def f1_interval(hits: int, support: int, answered: int) -> tuple[float, float]:
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
-def test_the_interval_of_f1_holds_it_and_narrows(hits: int, missed: int, wrongly: int) -> None:
+def test_f1_interval_contains_f1_and_narrows_with_more_documents(
+    hits: int, missed: int, wrongly: int
+) -> None:
     support, answered = hits + missed, hits + wrongly
     low, high = f1_interval(hits, support, answered)
     assert 0 <= low <= high <= 1
@@ -67,7 +69,7 @@ def test_the_interval_of_f1_holds_it_and_narrows(hits: int, missed: int, wrongly
         assert narrow < wide
 
 
-def test_the_interval_of_f1_is_that_of_jaccard() -> None:
+def test_f1_interval_is_the_transformed_jaccard_interval() -> None:
     # 30 of 40 documents: Wilson's interval of 0.75 is 0.5981 to 0.8581
     assert f1_interval(30, 35, 35) == pytest.approx(
         (2 * 0.5981 / 1.5981, 2 * 0.8581 / 1.8581), abs=1e-4

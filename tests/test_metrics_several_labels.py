@@ -72,7 +72,7 @@ def random_sets(seed: int, n: int) -> tuple[Mask, Mask, Floats]:
 
 @given(st.integers(0, 2**32), st.integers(2, 30))
 @examples(60)
-def test_figures_are_scikit_learns(seed: int, n: int) -> None:
+def test_multi_label_metrics_match_scikit_learn(seed: int, n: int) -> None:
     truth, answers, p = random_sets(seed, n)
     assume(truth.any() and answers.any())  # else recall or precision is not defined
     result = evaluated(truth, answers, p).result(PLAIN)
@@ -117,7 +117,7 @@ def test_figures_are_scikit_learns(seed: int, n: int) -> None:
             assert found.roc_auc == pytest.approx(reference.roc_auc_score(truth[:, k], p[:, k]))
 
 
-def test_evaluations_of_parts_that_number_sets_each_in_its_own_order_are_one_of_all() -> None:
+def test_merged_evaluations_with_different_set_numbering_equal_one() -> None:
     truth, answers, p = random_sets(6, 40)
     whole = evaluated(truth, answers, p).summary(Bootstrap(20))
     first, second = (
@@ -127,7 +127,7 @@ def test_evaluations_of_parts_that_number_sets_each_in_its_own_order_are_one_of_
     assert first.summary(Bootstrap(20)) == whole
 
 
-def test_documents_are_counted_by_the_labels_that_they_have_and_got() -> None:
+def test_documents_are_counted_by_true_and_predicted_label_sets() -> None:
     truth = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 1]], np.bool_)
     answers = np.array([[1, 0, 0], [1, 0, 0], [0, 0, 0], [0, 1, 1], [0, 0, 1]], np.bool_)
     evaluation = Evaluation(["a", "b", "c"], LabelPosterior)
@@ -139,7 +139,7 @@ def test_documents_are_counted_by_the_labels_that_they_have_and_got() -> None:
     assert result.kind == "label"
 
 
-def test_a_comparison_does_not_depend_on_blocks() -> None:
+def test_comparison_does_not_depend_on_blocks() -> None:
     truth, a, p = random_sets(5, 40)
     b = np.roll(a, 1, axis=0)
     sides = [(evaluated(truth, a, p, block), evaluated(truth, b, p, block)) for block in (40, 7)]
@@ -152,7 +152,7 @@ def test_a_comparison_does_not_depend_on_blocks() -> None:
 
 @given(st.integers(0, 2**32))
 @examples(20)
-def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_one_label(
+def test_metrics_do_not_depend_on_blocks_and_match_single_label_errors(
     seed: int,
 ) -> None:
     truth, answers, p = random_sets(seed, 12)
@@ -173,7 +173,7 @@ def test_figures_do_not_depend_on_blocks_and_one_label_each_has_the_errors_of_on
     } <= whole["intervals"].keys()
 
 
-def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
+def test_unknown_labels_of_test_documents_count_as_missed() -> None:
     evaluation = Evaluation(["a", "b"], LabelPosterior, label_proportions=np.array([0.5, 0.25]))
     posterior = LabelPosterior(np.log(np.array([[0.9, 0.2], [0.6, 0.1], [0.2, 0.1]])))
     answers = DocumentLabels.from_mask(np.array([[True, False], [True, False], [False, False]]))
@@ -197,7 +197,7 @@ def test_labels_of_test_documents_that_are_not_known_are_missed() -> None:
     assert (largest.accuracy, largest.macro_f1) == pytest.approx((1 / 3, (4 / 5 + 0) / 2))
 
 
-def test_shares_of_labels_as_probabilities_are_the_baseline() -> None:
+def test_label_proportions_as_probabilities_are_the_baseline() -> None:
     truth, answers, p = random_sets(1, 9)
     evaluation = added(
         Evaluation(CLASSES, LabelPosterior, label_proportions=np.full(6, 0.25)), truth, answers, p
@@ -214,7 +214,7 @@ def test_shares_of_labels_as_probabilities_are_the_baseline() -> None:
     ("shares", "largest"),
     [([0.1, 0.2, 0.4, 0.1, 0.3, 0.1], 2), ([0.1, 0.4, 0.2, 0.1, 0.4, 0.0], 1)],
 )
-def test_the_first_of_the_most_frequent_labels_is_the_baseline(
+def test_first_of_the_most_frequent_labels_is_the_baseline(
     shares: list[float], largest: int
 ) -> None:
     truth, answers, p = random_sets(3, 40)
@@ -238,13 +238,13 @@ def test_the_first_of_the_most_frequent_labels_is_the_baseline(
     )
 
 
-def test_of_a_document_without_labels_nothing_is_found_and_nothing_missed() -> None:
+def test_document_without_labels_has_ranking_metrics_zero_and_lrap_one() -> None:
     assert compute_label_ranking_metrics(
         np.zeros((1, 3), np.bool_), np.log([[0.5, 0.2, 0.1]])
     ).tolist() == [[0, 0, 0, 0, 1]]
 
 
-def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
+def test_slice_equals_an_evaluation_of_its_documents() -> None:
     truth, answers, p = random_sets(2, 15)
     evaluation = Evaluation(CLASSES, LabelPosterior, group_columns=["part"])
     columns = [["x" if row % 3 else "y"] for row in range(15)]
@@ -263,7 +263,7 @@ def test_some_documents_alone_are_judged_as_if_there_were_no_others() -> None:
 
 @given(st.integers(0, 2**32), st.integers(1, 40))
 @examples(20)
-def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
+def test_cells_count_true_and_predicted_labels_of_each_document(seed: int, n: int) -> None:
     generator = np.random.default_rng(seed)
     sets = [(), (0,), (2,), (0, 1), (1, 3), (0, 1, 2)]
     table = LabelTable.from_sets(sets, 5)
@@ -315,7 +315,7 @@ def test_cells_count_what_each_document_has_and_got(seed: int, n: int) -> None:
         assert getattr(renumbered, name) == pytest.approx(getattr(whole, name)[occurs])
 
 
-def test_counts_tell_which_evaluation_there_is() -> None:
+def test_evaluation_kind_follows_from_the_counts() -> None:
     counts = made.trained().counts
     for statistics in (counts.table, counts.labelled_statistics):
         evaluation = make_evaluation(statistics)
@@ -348,7 +348,7 @@ def judged(corpus: Path) -> Path:
     return path
 
 
-def test_answers_are_judged_by_label_and_by_document(labels_model: Path, judged: Path) -> None:
+def test_evaluate_prints_metrics_by_label_and_by_document(labels_model: Path, judged: Path) -> None:
     done = nbtext("evaluate --output json", judged, "-m", labels_model)
     found = json.loads(done.out)
     rows = [
@@ -371,7 +371,7 @@ def test_answers_are_judged_by_label_and_by_document(labels_model: Path, judged:
     assert "precision at 3" in table
 
 
-def test_gates_take_the_figures_of_several_labels(labels_model: Path, judged: Path) -> None:
+def test_gates_accept_multi_label_metrics(labels_model: Path, judged: Path) -> None:
     done = nbtext(
         "evaluate --fail-under document_f1=1 --fail-under lrap=0.5", judged, "-m", labels_model
     )
@@ -382,7 +382,7 @@ def test_gates_take_the_figures_of_several_labels(labels_model: Path, judged: Pa
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_folds_are_judged_by_models_of_the_others(corpus: Path) -> None:
+def test_cross_validation_evaluates_folds_by_models_of_the_others(corpus: Path) -> None:
     found = in_json(
         "cross-validate --folds 3 --smoothing 0.3 --stemmer none --predictions answers.jsonl",
         corpus,
@@ -404,7 +404,7 @@ def test_folds_are_judged_by_models_of_the_others(corpus: Path) -> None:
     )
 
 
-def test_a_document_with_a_label_that_no_other_has_is_not_among_the_known(judged: Path) -> None:
+def test_document_with_a_unique_label_is_not_among_the_known(judged: Path) -> None:
     found = json.loads(
         nbtext("cross-validate --leave-one-out --output json --calibration none", judged).out
     )
@@ -413,7 +413,7 @@ def test_a_document_with_a_label_that_no_other_has_is_not_among_the_known(judged
     assert found["known"]["log_loss"] > 0
 
 
-def test_left_out_documents_are_judged_as_by_models_trained_without_them(corpus: Path) -> None:
+def test_leave_one_out_equals_models_trained_without_the_document(corpus: Path) -> None:
     found = in_json(
         "cross-validate --leave-one-out --calibration none --smoothing 0.3 --stemmer none", corpus
     )
@@ -431,7 +431,7 @@ def test_left_out_documents_are_judged_as_by_models_trained_without_them(corpus:
     assert found["log_loss"] == pytest.approx(np.mean(losses), rel=1e-6)
 
 
-def test_settings_are_compared_and_the_choice_is_judged(corpus: Path) -> None:
+def test_tune_compares_settings_and_corrects_the_chosen_metric(corpus: Path) -> None:
     for goal in TUNING_METRICS:
         found = in_json("tune --folds 3 --try smoothing=0.3,30 --for", goal, corpus)
         [best] = [trial for trial in found["settings"] if trial["setting"] == {"smoothing": "0.3"}]
@@ -445,7 +445,7 @@ def test_settings_are_compared_and_the_choice_is_judged(corpus: Path) -> None:
         assert found["corrected"] == pytest.approx(found["chosen"][TUNING_METRICS[goal]], abs=0.3)
 
 
-def test_more_documents_make_better_sets(corpus: Path) -> None:
+def test_learning_curve_rises_with_more_documents(corpus: Path) -> None:
     found = in_json(
         "learning-curve --steps 2 --folds 2 --repeats 1 --smoothing 0.3 --stemmer none", corpus
     )
@@ -455,7 +455,7 @@ def test_more_documents_make_better_sets(corpus: Path) -> None:
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_two_models_are_compared_by_sets_and_by_labels(labels_model: Path, corpus: Path) -> None:
+def test_compare_compares_models_by_sets_and_by_labels(labels_model: Path, corpus: Path) -> None:
     made.trained(smoothing=50, classifier="bernoulli").save("other.joblib")
     found = in_json("compare --changed changed.jsonl", labels_model, "other.joblib", corpus)
     rows = {
@@ -494,7 +494,7 @@ def test_two_models_are_compared_by_sets_and_by_labels(labels_model: Path, corpu
     )
 
 
-def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
+def test_bootstrapped_macro_f1_of_cells_matches_resampled_documents() -> None:
     generator = np.random.default_rng(3)
     table = LabelTable.from_sets([(), (0,), (1,), (0, 1)], 2)
     sets = DocumentLabels(np.arange(4), table).to_mask(2)
@@ -515,7 +515,7 @@ def test_macro_f1_of_sets_is_redrawn_as_that_of_labels() -> None:
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_a_page_of_several_labels_has_no_confusion_and_no_single_mistakes(
+def test_multi_label_report_has_no_confusion_matrix_or_mistakes(
     labels_model: Path, corpus: Path
 ) -> None:
     nbtext("report --to page.html -m", labels_model, corpus)

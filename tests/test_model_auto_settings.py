@@ -90,7 +90,7 @@ def titles(n: int) -> Corpus:
     ], labels
 
 
-def test_stop_words_that_tell_the_classes_stay() -> None:
+def test_auto_stop_words_are_kept_if_they_distinguish_classes() -> None:
     model, all_words = (
         TextClassifier(stop_words=name).fit(*questions(300)) for name in ("auto", "none")
     )
@@ -104,7 +104,7 @@ def test_stop_words_that_tell_the_classes_stay() -> None:
     )  # no two of its words have one stem
 
 
-def test_other_stop_words_go() -> None:
+def test_auto_stop_words_are_dropped_if_they_do_not_distinguish_classes() -> None:
     texts, labels = topics(400)
     model, without = (
         TextClassifier(stop_words=name).fit(texts, labels) for name in ("auto", "default")
@@ -122,7 +122,9 @@ def test_other_stop_words_go() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"ngrams": 2}, {"sample": 0}])
-def test_with_ngrams_or_without_a_sample_the_list_is_dropped(settings: dict[str, Any]) -> None:
+def test_auto_stop_words_are_dropped_with_ngrams_or_without_a_sample(
+    settings: dict[str, Any],
+) -> None:
     model = TextClassifier(**settings).fit(*questions(300))
     assert model.fitted.parameters.choices.stop_words is None
     assert not model.fitted.parameters.choices.stop_words_kept
@@ -132,7 +134,7 @@ def test_with_ngrams_or_without_a_sample_the_list_is_dropped(settings: dict[str,
     )
 
 
-def test_few_documents_choose_nothing() -> None:
+def test_few_documents_make_no_choice() -> None:
     assert (
         TextClassifier().fit(*questions(MIN_COMPARED_DOCUMENTS - 1)).fitted.parameters.choices
         == NO_CHOICES
@@ -149,13 +151,13 @@ def test_few_documents_choose_nothing() -> None:
     ("gain", "documents", "kept"),
     [(-0.1, 10, True), (-0.3, 49, False), (0.3, 49, True), (0.3, 50, False), (0.5, 50, True)],
 )
-def test_of_few_documents_stop_words_stay_unless_they_make_answers_worse(
+def test_few_documents_keep_stop_words_unless_predictions_get_worse(
     gain: float, documents: int, kept: bool
 ) -> None:
     assert PairedTest(gain, 0.2, documents).keeps_stop_words == kept
 
 
-def test_a_few_questions_keep_the_words_that_tell_them() -> None:
+def test_few_questions_keep_the_words_that_distinguish_them() -> None:
     texts, labels = questions(200, seed=1)
     right = [
         TextClassifier().fit(*questions(12, seed=seed)).score(texts, labels)
@@ -164,7 +166,7 @@ def test_a_few_questions_keep_the_words_that_tell_them() -> None:
     assert np.mean(right) > 0.9
 
 
-def test_stop_words_stay_where_there_are_no_other_words() -> None:
+def test_stop_words_are_kept_if_there_are_no_other_words() -> None:
     assert TextClassifier().fit(["who was it", "where is it"], ["person", "place"]).predict(
         ["who was", "where is"]
     ).tolist() == [
@@ -173,7 +175,7 @@ def test_stop_words_stay_where_there_are_no_other_words() -> None:
     ]
 
 
-def test_an_updated_model_chooses_what_a_trained_one_does(tmp_path: Path) -> None:
+def test_updated_model_makes_the_choices_of_a_trained_one(tmp_path: Path) -> None:
     (texts, labels), (more, others) = topics(100), questions(300)
     updated, trained = (
         TextClassifier().fit(texts, labels),
@@ -216,7 +218,7 @@ def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.nd
     return losses
 
 
-def test_the_comparison_is_that_of_models_trained_without_each_document() -> None:
+def test_stop_word_comparison_matches_models_trained_without_each_document() -> None:
     texts, labels = questions(60, seed=3)
     losses = [
         left_out_loss(texts, labels, stop_words=name, smoothing=0.5) for name in ("default", "none")
@@ -230,7 +232,7 @@ def test_the_comparison_is_that_of_models_trained_without_each_document() -> Non
 
 
 @pytest.mark.parametrize("weighting", ["counts", "binary", "log"])
-def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_each_document(
+def test_smoothing_comparison_matches_models_trained_without_each_document(
     weighting: str,
 ) -> None:
     texts, labels = titles(60)
@@ -256,7 +258,7 @@ def test_smoothing_is_compared_by_models_of_the_same_weights_trained_without_eac
     assert found.error == pytest.approx(gains.std(ddof=1) / np.sqrt(60), rel=1e-5)
 
 
-def test_smoothing_of_several_labels_is_compared_by_the_sum_of_their_losses() -> None:
+def test_multi_label_smoothing_comparison_uses_the_sum_of_label_losses() -> None:
     texts, labels = titles(120)
     sets = [[label, "even"] if place % 2 else [label] for place, label in enumerate(labels)]
     found = TextClassifier(stop_words="none").fit(texts, sets).fitted.parameters
@@ -308,7 +310,7 @@ def classifier_training(texts: list[str], sets: list[list[str]]) -> Training:
         {"classifier": "complement", "weighting": "binary"},
     ],
 )
-def test_where_nothing_can_be_left_out_exactly_smoothing_is_not_compared(
+def test_smoothing_is_not_compared_without_exact_leave_one_out(
     settings: dict[str, Any],
 ) -> None:
     texts, labels = titles(61)
@@ -322,7 +324,7 @@ def test_where_nothing_can_be_left_out_exactly_smoothing_is_not_compared(
     )
 
 
-def test_another_pseudo_count_is_taken_only_if_it_is_clearly_better() -> None:
+def test_other_pseudo_count_is_chosen_only_if_clearly_better() -> None:
     texts, labels = topics(400, seed=5)
     auto, evidence = (
         TextClassifier(stop_words="default", smoothing=name).fit(texts, labels)
@@ -337,14 +339,14 @@ def test_another_pseudo_count_is_taken_only_if_it_is_clearly_better() -> None:
         assert auto.fitted.parameters.smoothing == choices.pseudo_count
 
 
-def test_rare_words_of_short_titles_take_more_smoothing() -> None:
+def test_rare_words_of_short_titles_choose_more_smoothing() -> None:
     for weighting in ("counts", "binary", "log"):
         model = TextClassifier(weighting=weighting).fit(*titles(600))
         assert model.fitted.parameters.choices.pseudo_count is not None
         assert model.fitted.parameters.smoothing == model.fitted.parameters.choices.pseudo_count
 
 
-def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:
+def test_paired_test_has_the_mean_gain_and_its_standard_error() -> None:
     losses = np.tile([1.0, 2.0], 50)
     found = PairedTest.from_losses(losses, losses - np.tile([0.1, 0.3], 50))
     assert (found.gain, found.documents) == (0.2, 100)
@@ -354,7 +356,7 @@ def test_a_comparison_is_paired_and_its_error_that_of_a_mean() -> None:
     assert PairedTest.from_losses(np.full(100, np.nan), losses).documents == 0
 
 
-def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> None:
+def test_verbose_and_inspect_report_the_choices_and_gains(tmp_path: Path) -> None:
     texts, labels = questions(300)
     write(
         "corpus.tsv",
@@ -375,7 +377,7 @@ def test_v_and_inspect_say_what_was_chosen_and_by_how_much(tmp_path: Path) -> No
         {"classifier": "complement", "weighting": "tfidf"},
     ],
 )
-def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words(
+def test_training_profile_is_that_of_documents_without_dropped_stop_words(
     settings: dict[str, Any],
 ) -> None:
     model, without = (
@@ -401,7 +403,7 @@ def test_the_profile_of_training_is_that_of_documents_without_dropped_stop_words
     assert not any(figure.is_significant for figure in drift.figures.values())
 
 
-def test_stop_words_that_stay_are_shown_as_words() -> None:
+def test_kept_stop_words_are_shown_as_words() -> None:
     model = TextClassifier().fit(*questions(300))
     assert model.fitted.parameters.choices.stop_words_kept
     tokens = list(TokenTracer.from_model(model.fitted).trace_tokens(b"Who was at the lamppost?"))
@@ -445,7 +447,7 @@ def clauses(n: int, *, told_by: str, seed: int = 0) -> Corpus:
     ("told_by", "sides"),
     [("words", ("words",)), ("pairs", ("pairs",)), ("both", ("pairs", "words"))],
 )
-def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
+def test_unspaced_setting_with_the_best_held_out_predictions_is_chosen(
     told_by: Any, sides: tuple[str, ...], tmp_path: Path
 ) -> None:
     texts, labels = clauses(300, told_by=told_by)
@@ -476,7 +478,7 @@ def test_what_answers_left_out_documents_best_is_kept_of_scripts_without_spaces(
     assert {len(token.word) > 2 for token in tokens} == {told_by == "words"}
 
 
-def test_a_corpus_without_such_scripts_makes_the_file_that_pairs_make(tmp_path: Path) -> None:
+def test_corpus_without_unspaced_scripts_gives_the_file_of_pairs(tmp_path: Path) -> None:
     texts, labels = topics(80)
     for name in ("auto", "pairs"):
         TextClassifier(unspaced=name).fit(
@@ -490,7 +492,7 @@ def test_a_corpus_without_such_scripts_makes_the_file_that_pairs_make(tmp_path: 
 @pytest.mark.parametrize(
     "settings", [{"ngrams": 2}, {"char_ngrams": 2}, {"surface_forms": True}, {"sample": 0}]
 )
-def test_with_ngrams_surface_forms_or_without_a_sample_pairs_are_kept(
+def test_auto_unspaced_is_pairs_with_ngrams_surface_forms_or_no_sample(
     settings: dict[str, Any],
 ) -> None:
     texts, labels = clauses(100, told_by="words")
@@ -507,7 +509,7 @@ def test_with_ngrams_surface_forms_or_without_a_sample_pairs_are_kept(
 @pytest.mark.parametrize(
     ("of_scripts", "compared"), [(MIN_CLEAR_DOCUMENTS - 1, False), (MIN_CLEAR_DOCUMENTS, True)]
 )
-def test_few_documents_in_scripts_without_spaces_among_others_choose_nothing(
+def test_few_documents_in_unspaced_scripts_make_no_choice(
     of_scripts: int, *, compared: bool
 ) -> None:
     (texts, labels), (others, labels_of_others) = clauses(of_scripts, told_by="words"), topics(200)
@@ -531,7 +533,7 @@ def noisy_signs(n: int, seed: int = 0) -> Corpus:
     return [" ".join(words(label)) for label in labels], labels
 
 
-def test_complement_on_tfidf_takes_the_pseudo_count_that_held_out_documents_prefer(
+def test_complement_with_tfidf_chooses_the_held_out_pseudo_count(
     tmp_path: Path,
 ) -> None:
     (texts, labels), (fresh, truth) = noisy_signs(400), noisy_signs(300, seed=1)

@@ -15,7 +15,7 @@ def train(folder: Path, mails: dict[str, str]) -> list[str]:
     return nbtext("train mails --document mail", cwd=folder).notes
 
 
-def test_a_header_that_separates_the_classes_is_named(tmp_path: Path) -> None:
+def test_header_that_separates_the_classes_is_named(tmp_path: Path) -> None:
     mails = {
         f"mails/{label}/{number}": f"X-Box: box{label}\nSubject: {number}\n\nword{number}\n"
         for label in ("a", "b", "c")
@@ -28,7 +28,7 @@ def test_a_header_that_separates_the_classes_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_stop_word_that_tells_is_shown_as_the_word(tmp_path: Path) -> None:
+def test_revealing_stop_word_is_shown_unstemmed(tmp_path: Path) -> None:
     mails = {
         f"mails/{label}/{number}": f"X-Box: {word}\n\nword{number}\n"
         for label, word in (("a", "and"), ("b", "the"))
@@ -38,7 +38,7 @@ def test_a_stop_word_that_tells_is_shown_as_the_word(tmp_path: Path) -> None:
     assert "by terms such as x-box:and; " in note
 
 
-def test_a_header_of_one_class_separates_two(tmp_path: Path) -> None:
+def test_header_present_in_one_class_is_named(tmp_path: Path) -> None:
     mails = {
         f"mails/a/{number}": f"Subject: {number}\nX-Box: {number}\n\nword\n" for number in range(20)
     }
@@ -50,7 +50,7 @@ def test_a_header_of_one_class_separates_two(tmp_path: Path) -> None:
     assert "header:x-box;" in note
 
 
-def test_no_warning_of_few_documents_or_of_fields_that_tell_less(tmp_path: Path) -> None:
+def test_few_documents_or_less_revealing_fields_give_no_warning(tmp_path: Path) -> None:
     mails = {
         f"mails/{label}/{number}": f"X-Box: box{label}\n\nword\n"
         for label in "ab"

@@ -26,7 +26,7 @@ TEXTS, LABELS = ["purr purr", "bark", "purr mouse", "fetch bark"], ["cats", "dog
 
 
 @pytest.mark.parametrize("label", ["", "\udc80", None])
-def test_labels_that_no_file_could_hold_are_refused_at_once(label: Any) -> None:
+def test_labels_that_cannot_be_stored_are_refused(label: Any) -> None:
     with pytest.raises(UsageError, match="cannot be a label"):
         TextClassifier().fit(["purr", "bark"], ["cats", label])
 
@@ -41,7 +41,9 @@ def test_labels_that_no_file_could_hold_are_refused_at_once(label: Any) -> None:
         (b"purr", ["x"], "one text"),
     ],
 )
-def test_texts_and_labels_go_in_pairs(texts: Any, labels: list[str], message: str) -> None:
+def test_texts_and_labels_must_have_the_same_length(
+    texts: Any, labels: list[str], message: str
+) -> None:
     for call in (
         TextClassifier().fit,
         TextClassifier().partial_fit,
@@ -51,17 +53,17 @@ def test_texts_and_labels_go_in_pairs(texts: Any, labels: list[str], message: st
             call(texts, labels)
 
 
-def test_one_text_is_not_many() -> None:
+def test_single_text_instead_of_a_list_is_refused() -> None:
     with pytest.raises(UsageError, match="list"):
         TextClassifier().fit(TEXTS, LABELS).predict("purr").tolist()
 
 
-def test_a_document_that_no_class_could_have_made_has_no_answer() -> None:
+def test_impossible_document_has_no_prediction() -> None:
     model = TextClassifier(estimate="ml").fit(TEXTS, LABELS)
     assert model.predict(["purr bark", "mouse"]).tolist() == [None, "cats"]
 
 
-def test_a_class_without_a_prior_is_refused_and_leaves_the_model_as_it_was() -> None:
+def test_new_class_without_a_prior_is_refused_and_the_model_unchanged() -> None:
     model = TextClassifier(class_prior={"cats": 1, "dogs": 3}).fit(TEXTS, LABELS)
     before = model.fitted.statistics
     with pytest.raises(UsageError, match="fish"):
@@ -73,7 +75,7 @@ def test_a_class_without_a_prior_is_refused_and_leaves_the_model_as_it_was() -> 
     assert model.get_params()["class_prior"] == {"cats": 1, "dogs": 3}
 
 
-def test_parameters_of_counting_forget_and_parameters_of_estimation_do_not() -> None:
+def test_set_params_of_counting_unfits_and_of_estimation_refits() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     assert model.set_params(smoothing=3).fitted.parameters.smoothing == 3
     assert model.predict(["purr"]).tolist() == ["cats"]
@@ -84,7 +86,7 @@ def test_parameters_of_counting_forget_and_parameters_of_estimation_do_not() -> 
 
 
 @pytest.mark.parametrize("text", [None, float("nan"), 3, ["purr"]], ids=repr)
-def test_what_is_no_text_is_refused_and_not_made_a_word(text: Any) -> None:
+def test_values_that_are_not_text_are_refused(text: Any) -> None:
     """An empty cell of a table is None or NaN in Python; as str() writes it, it would be a word."""
     model = TextClassifier().fit(TEXTS, LABELS)
     for call in (
@@ -100,7 +102,7 @@ def test_what_is_no_text_is_refused_and_not_made_a_word(text: Any) -> None:
     assert model.predict([""]).tolist() == ["cats"]
 
 
-def test_a_trained_model_can_be_pickled_and_copied_before_and_after_it_answers() -> None:
+def test_trained_model_can_be_pickled_and_copied_before_and_after_predicting() -> None:
     """The counter that it keeps for answers holds a stemmer, which cannot be pickled."""
     model = TextClassifier().fit(TEXTS, LABELS)
     for _ in range(2):
@@ -111,7 +113,7 @@ def test_a_trained_model_can_be_pickled_and_copied_before_and_after_it_answers()
 
 
 @pytest.mark.parametrize("prior", ["smoothed:1", {"cats": 1, "dogs": 3}], ids=str)
-def test_a_class_prior_is_refused_by_the_classifier_that_has_none(prior: Any) -> None:
+def test_class_prior_is_refused_by_complement(prior: Any) -> None:
     with pytest.raises(
         UsageError, match="class_prior and classifier complement exclude each other"
     ):
@@ -124,7 +126,7 @@ def test_a_class_prior_is_refused_by_the_classifier_that_has_none(prior: Any) ->
 
 
 @pytest.mark.parametrize("given", [None, 3, float("nan"), ["purr"]], ids=repr)
-def test_with_values_beside_the_text_what_is_no_document_is_told_with_its_place(given: Any) -> None:
+def test_invalid_document_with_columns_is_reported_with_its_index(given: Any) -> None:
     model = TextClassifier(categorical="colour").fit(
         [{"text": "purr", "colour": "red"}, {"text": "bark"}], ["cats", "dogs"]
     )
@@ -171,20 +173,20 @@ def test_labels_keep_their_type(labels: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "labels", [["cats", 1], [1, True], [None, "cats"], [float("nan"), 1.0], [1.5, 2]], ids=repr
 )
-def test_labels_of_several_types_or_none_are_refused(labels: list[Any]) -> None:
+def test_labels_of_mixed_or_missing_type_are_refused(labels: list[Any]) -> None:
     with pytest.raises(
         UsageError, match=r"give all labels one type|labels are texts, numbers or booleans"
     ):
         TextClassifier().fit(["purr", "bark"], labels)
 
 
-def test_a_class_that_is_no_number_makes_all_classes_texts() -> None:
+def test_non_numeric_new_class_turns_all_classes_into_texts() -> None:
     """As when files bring new classes to a model of numbers."""
     model = TextClassifier().fit(["purr", "bark"], [10, 9])
     assert model.learn(relabel_class(model, "9", "dogs").counts).classes_.tolist() == ["10", "dogs"]
 
 
-def test_data_frames() -> None:
+def test_data_frames_are_accepted() -> None:
     frame = pd.DataFrame({"text": TEXTS, "weight": [4.0, None, 30.0, 25.0]})
     plain = TextClassifier().fit(TEXTS, LABELS)
     for texts in (frame["text"], frame[["text"]], frame[["text"]].to_numpy()):
@@ -206,7 +208,7 @@ def test_data_frames() -> None:
     )
 
 
-def test_what_cannot_be_taken_is_told_with_its_place() -> None:
+def test_invalid_input_is_reported_with_its_index() -> None:
     with pytest.raises(UsageError, match=r"^texts\[2\]: None is not a text"):
         TextClassifier().fit(TEXTS, LABELS).predict(["purr", "bark", None]).tolist()  # type: ignore[list-item]
     with pytest.raises(
@@ -215,12 +217,12 @@ def test_what_cannot_be_taken_is_told_with_its_place() -> None:
         TextClassifier(numeric="weight").fit([{"weight": 1}, {"weight": "heavy"}], ["cats", "dogs"])
 
 
-def test_asking_nothing_is_answered_with_nothing() -> None:
+def test_predicting_an_empty_list_gives_an_empty_result() -> None:
     assert model_of_china().predict([]).tolist() == []
     assert model_of_china().predict_proba([]).shape == (0, 2)
 
 
-def test_invalid_unicode_is_no_reason_to_fail() -> None:
+def test_invalid_unicode_is_ignored() -> None:
     model = model_of_china()
     assert (
         model.predict(["tokyo \udc80 japan", b"tokyo \xff\xfe japan"]).tolist()
@@ -228,14 +230,14 @@ def test_invalid_unicode_is_no_reason_to_fail() -> None:
     )
 
 
-def test_a_failed_change_of_parameters_changes_none() -> None:
+def test_failed_set_params_changes_nothing() -> None:
     model = TextClassifier(top=5)
     with pytest.raises(UsageError, match="min_df"):
         model.set_params(top=7, min_df=0)
     assert model.get_params()["top"] == 5
 
 
-def test_public_names_are_those_of_the_package() -> None:
+def test_public_names_are_attributes_of_the_package() -> None:
     for name in package.__all__:
         assert name == "__version__" or getattr(package, name).__name__ == name
     assert package.UsageError is UsageError
@@ -255,14 +257,14 @@ def test_public_names_are_those_of_the_package() -> None:
     ],
     ids=lambda labels: f"{type(labels).__name__} of {getattr(labels, 'dtype', 'columns')}",
 )
-def test_one_column_of_labels_is_one_label_each(labels: Any) -> None:
+def test_single_column_of_labels_is_accepted(labels: Any) -> None:
     column = (labels.toarray() if hasattr(labels, "toarray") else np.asarray(labels))[:, 0].tolist()
     model = TextClassifier().fit(TEXTS, labels)
     assert model.predict(TEXTS).tolist() == column
     assert model.score(TEXTS, labels) == 1
 
 
-def test_counts_of_words_are_refused() -> None:
+def test_word_counts_are_refused_as_texts() -> None:
     counts = CountVectorizer().fit_transform(TEXTS)
     model = TextClassifier().fit(TEXTS, LABELS)
     for given in (
@@ -291,7 +293,7 @@ def test_counts_of_words_are_refused() -> None:
     ["purr", b"purr", np.str_("purr"), np.array("purr"), None, 3, {"text": ["purr"]}, {"purr"}],
     ids=repr,
 )
-def test_what_is_no_list_of_texts_or_labels_is_told_in_one_line(given: Any) -> None:
+def test_arguments_that_are_not_lists_are_refused_in_one_line(given: Any) -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     for call in (
         lambda: model.predict(given),
@@ -310,7 +312,7 @@ def test_what_is_no_list_of_texts_or_labels_is_told_in_one_line(given: Any) -> N
         TextClassifier().fit(TEXTS, given)
 
 
-def test_a_label_that_is_missing_is_told_with_its_place() -> None:
+def test_missing_label_is_reported_with_its_index() -> None:
     for labels in (
         pd.Series(["cats", None, "cats", "dogs"]),
         pd.Series([1, None, 1, 0], dtype="Int64"),
@@ -320,7 +322,7 @@ def test_a_label_that_is_missing_is_told_with_its_place() -> None:
             TextClassifier().fit(TEXTS, labels)
 
 
-def test_columns_of_a_frame_are_there_and_read() -> None:
+def test_missing_columns_of_a_frame_are_refused_and_others_read() -> None:
     frame = pd.DataFrame({"text": TEXTS, "channel": ["a", "b", "a", "b"]})
     model = TextClassifier(categorical="channel").fit(frame, LABELS)
     assert model.score(frame, LABELS) == 1
@@ -349,7 +351,7 @@ def test_columns_of_a_frame_are_there_and_read() -> None:
     assert found.tolist() == model.predict_proba(frame).tolist()
 
 
-def test_a_missing_value_of_a_column_is_no_category() -> None:
+def test_missing_value_of_a_column_is_not_a_category() -> None:
     missing = [None, float("nan"), pd.NA, pd.NaT]
     rows = [{"colour": colour, "text": "purr"} for colour in ["red", *missing]]
     model = TextClassifier(categorical="colour").fit(rows, ["a", "a", "b", "b", "b"])
@@ -361,7 +363,7 @@ def test_a_missing_value_of_a_column_is_no_category() -> None:
     ] == []
 
 
-def test_stop_words_are_a_list_or_none(tmp_path: Path) -> None:
+def test_stop_words_may_be_a_list_or_none(tmp_path: Path) -> None:
     texts = ["the Purr sea", "the bark sea"] * 6
     (tmp_path / "stop.txt").write_text("The sea")
     wanted = TextClassifier(stop_words=str(tmp_path / "stop.txt")).fit(texts, ["a", "b"] * 6)
@@ -379,7 +381,7 @@ def test_stop_words_are_a_list_or_none(tmp_path: Path) -> None:
         TextClassifier(stop_words=[3])  # type: ignore[list-item]
 
 
-def test_weights_of_classes_are_weights_of_their_documents() -> None:
+def test_class_weights_are_weights_of_their_documents() -> None:
     texts, labels = TEXTS * 3, [{"cats": 1, "dogs": 0}[label] for label in LABELS * 3]
     weighed = TextClassifier(class_weight={1: 2.5}).fit(texts, labels)
     assert clone(weighed).get_params() == weighed.get_params()
@@ -405,7 +407,7 @@ def test_weights_of_classes_are_weights_of_their_documents() -> None:
             TextClassifier(class_weight=wrong)
 
 
-def test_an_answer_has_at_least_a_probability() -> None:
+def test_answer_accepts_a_minimum_probability() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
     by_rule = model.answer(["purr", "purr bark"], DecisionRule(min_probability=0.6))
     assert model.answer(["purr", "purr bark"], min_probability=0.6) == by_rule

@@ -26,7 +26,9 @@ from nbtext.settings import Reading
         ([], None),
     ],
 )
-def test_lists_are_known_by_parts_that_come_again(labels: list[str], separator: str | None) -> None:
+def test_label_separator_is_detected_by_repeated_parts(
+    labels: list[str], separator: str | None
+) -> None:
     assert detect_label_separator(labels) == separator
 
 
@@ -34,7 +36,7 @@ def said(*labels: str, **reading: str) -> list[str]:
     return [finding.line for finding in check_label_names(labels, Reading(**reading))]  # type: ignore[arg-type]
 
 
-def test_what_is_odd_is_said_with_what_to_do() -> None:
+def test_unusual_labels_give_a_warning_with_a_remedy() -> None:
     assert said("cats", "dogs") == []
     assert said("card", "card;fee") == [
         "labels that look like lists of several, such as 'card;fee'; if they are, give --label-separator ';'"

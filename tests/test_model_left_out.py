@@ -37,7 +37,7 @@ def model(**parameters: Any) -> TextClassifier:
     return TextClassifier(stop_words="none", stemmer="none", **parameters).fit(*corpus())
 
 
-def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
+def test_held_out_posterior_equals_a_model_trained_without_the_document() -> None:
     texts, labels = corpus()
     whole = TextClassifier(stop_words="none", stemmer="none", smoothing=1.0).fit(texts, labels)
     found, calibration = (
@@ -81,7 +81,7 @@ def test_each_document_is_answered_by_a_model_trained_without_it() -> None:
         {"classifier": "multinomial", "class_weight": "balanced"},
     ],
 )
-def test_models_of_counts_leave_documents_out_also_from_their_files(
+def test_count_models_compute_held_out_posteriors_after_loading(
     parameters: dict[str, Any], tmp_path: Path
 ) -> None:
     whole = model(**parameters)
@@ -106,7 +106,7 @@ def test_models_of_counts_leave_documents_out_also_from_their_files(
         {"weighting": "tfidf"},
     ],
 )
-def test_models_of_all_documents_keep_what_they_say_of_those_left_out(
+def test_non_additive_models_store_held_out_posteriors(
     parameters: dict[str, Any], tmp_path: Path
 ) -> None:
     whole = model(**parameters)
@@ -117,14 +117,14 @@ def test_models_of_all_documents_keep_what_they_say_of_those_left_out(
     assert again.truth.indices.tolist() == found.truth.indices.tolist()
 
 
-def test_a_model_that_kept_nothing_says_so() -> None:
+def test_model_without_stored_held_out_posteriors_is_refused() -> None:
     with pytest.raises(UsageError, match="train it again"):
         compute_held_out_posteriors(model(classifier="logistic", calibration="none").fitted)
     with pytest.raises(UsageError, match="keeps no documents"):
         compute_held_out_posteriors(model(sample=0).fitted)
 
 
-def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
+def test_class_of_one_document_is_unknown_when_held_out() -> None:
     texts, labels = corpus()
     found = compute_held_out_posteriors(
         TextClassifier(stop_words="none", stemmer="none")
@@ -143,7 +143,7 @@ def test_a_class_of_one_document_is_unknown_to_the_others() -> None:
     )
 
 
-def test_learnt_without_posteriors_loads_as_files_of_old() -> None:
+def test_model_without_posteriors_loads_like_an_old_file() -> None:
     whole = model(classifier="logistic")
     whole._fitted = replace(
         whole.fitted, parameters=replace(whole.fitted.parameters, held_out_posteriors=None)

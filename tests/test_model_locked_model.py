@@ -77,7 +77,7 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [[], ["--once", "--backup"]], ids=str)
-def test_fault_35_four_processes_with_ten_updates_each_are_forty(
+def test_fault_35_four_processes_with_ten_updates_each_lose_none(
     pets: Path, options: list[str]
 ) -> None:
     for process in range(4):
@@ -104,7 +104,7 @@ def test_fault_35_four_processes_with_ten_updates_each_are_forty(
     assert content("nbtext.joblib") == content("trained")
 
 
-def test_a_model_that_was_replaced_by_one_that_counts_otherwise_is_not_updated(pets: Path) -> None:
+def test_model_replaced_by_one_with_other_counting_is_not_updated(pets: Path) -> None:
     os.mkfifo(pets / "slow.tsv")
     command = [sys.executable, "-m", "nbtext", "update", "slow.tsv", "--format", "tsv"]
     with start(command, env=HOUSE, stderr=subprocess.PIPE) as child:
@@ -138,7 +138,7 @@ def once(tmp_path: Path) -> Path:
     [(["update", "new"], 1), (["train", "pets", "new"], 3)],
     ids=["update", "train"],
 )
-def test_killed_at_any_step_the_next_run_makes_it_whole(
+def test_update_killed_at_any_step_is_completed_by_the_next_run(
     once: Path, command: list[str], stride: int
 ) -> None:
     """The model is always the old or the new one, with its ledger, and an update makes it the new one."""
@@ -179,7 +179,7 @@ def test_killed_at_any_step_the_next_run_makes_it_whole(
 
 
 @pytest.mark.parametrize("where", ["nbtext.model.locked_model.keep_backup", "pathlib.Path.replace"])
-def test_a_failure_leaves_model_and_ledger_as_they_were(
+def test_failed_write_leaves_model_and_ledger_unchanged(
     once: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nbtext.store.ledger import Ledger
