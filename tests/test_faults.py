@@ -39,7 +39,7 @@ FAULTS = {
     19: ("a model of an older format", "store_formats.a_model_of_a_released_format_scores_as_it_did"),
     20: (
         "contents that no training makes",
-        "model_schema.a_changed_part_is_refused_and_each_check_finds_one", "model_schema.what_does_not_fit_together_is_refused",
+        "model_schema.changed_part_is_refused_and_each_check_is_triggered", "model_schema.inconsistent_parts_are_refused",
     ),
     21: ("terms and labels that move the cursor", "cli_terminal.names_cannot_move_the_cursor"),
     22: ("a pattern in a model", "faults_model.fault_22_model_with_a_token_pattern_is_refused"),

@@ -36,7 +36,7 @@ FEW = examples(2, suppress_health_check=[HealthCheck.function_scoped_fixture])
     size=st.sampled_from([None, 3]),
     random=st.randoms(),
 )
-def test_a_model_updated_in_any_order_and_grouping_is_the_model_trained_at_once(
+def test_updates_in_any_order_and_grouping_equal_training_at_once(
     setting: dict[str, Any],
     corpus: Corpus,
     cuts: list[int],
@@ -58,7 +58,7 @@ def test_a_model_updated_in_any_order_and_grouping_is_the_model_trained_at_once(
 @EVERY
 @FEW
 @given(kept=corpora, gone=corpora, random=st.randoms())
-def test_what_is_forgotten_was_never_there(
+def test_forget_equals_training_without_the_documents(
     setting: dict[str, Any], kept: Corpus, gone: Corpus, random: Any, tmp_path: Path
 ) -> None:
     earlier = fitted(setting, kept)
@@ -71,7 +71,7 @@ def test_what_is_forgotten_was_never_there(
 
 @examples(5)
 @given(kept=corpora, gone=corpora, size=st.integers(0, 12))
-def test_of_a_sample_what_is_forgotten_goes_and_nothing_comes(
+def test_forget_removes_documents_from_the_sample_and_adds_none(
     kept: Corpus, gone: Corpus, size: int
 ) -> None:
     whole = fitted({"sample": size}, kept + gone)
@@ -94,7 +94,7 @@ def hashes(model: TextClassifier) -> Counter[tuple[int, str]]:
 
 
 @given(corpus=corpora, gone=corpora, size=st.sampled_from([0, 2, 4096]))
-def test_what_was_never_learnt_is_named_or_cannot_be_told_from_what_was(
+def test_unknown_documents_are_named_if_they_can_be_distinguished(
     corpus: Corpus, gone: Corpus, size: int
 ) -> None:
     model = fitted({"sample": size, "stop_words": "none", "stemmer": "none"}, corpus)
@@ -127,7 +127,7 @@ def refusal(model: TextClassifier, gone: Corpus) -> UsageError | None:
     return None
 
 
-def test_the_first_document_that_makes_counts_fall_below_zero_is_named() -> None:
+def test_first_document_that_makes_counts_negative_is_named() -> None:
     corpus = [("x", "ant bee"), ("x", "cat dog"), ("y", "ant dog"), ("y", "eel")]
     model = fitted({"sample": 0}, corpus)
     for gone, number in (
@@ -153,7 +153,7 @@ def test_the_first_document_that_makes_counts_fall_below_zero_is_named() -> None
     assert plain(model.fitted.statistics) == plain(fitted({}, corpus).fitted.statistics)
 
 
-def test_the_sample_tells_documents_apart_that_count_alike() -> None:
+def test_sample_distinguishes_documents_with_equal_counts() -> None:
     model = fitted({}, [("x", "ant bee"), ("x", "cat dog")])
     with pytest.raises(NotInModelError, match="document 1 was never learnt as 'x'"):
         model.forget(["bee ant"], ["x"])
@@ -170,7 +170,7 @@ def test_the_sample_tells_documents_apart_that_count_alike() -> None:
 @EVERY
 @FEW
 @given(parts=st.lists(corpora, min_size=2, max_size=4))
-def test_models_merged_are_the_model_of_all_documents(
+def test_merged_model_equals_a_model_of_all_documents(
     setting: dict[str, Any], parts: list[Corpus], tmp_path: Path
 ) -> None:
     models = [fitted(setting, part) for part in parts]
@@ -189,7 +189,7 @@ def test_models_merged_are_the_model_of_all_documents(
         ({"char_ngrams": "2"}, "char_ngrams"), ({"stop_words": "none"}, "stop_words"), ({"numeric": "n"}, "numeric"),
     ],
 )  # fmt: skip
-def test_models_that_count_otherwise_cannot_be_merged(setting: dict[str, Any], by: str) -> None:
+def test_models_with_different_counting_cannot_be_merged(setting: dict[str, Any], by: str) -> None:
     models = [TextClassifier().fit(["ant"], ["x"]), TextClassifier(**setting).fit(["ant"], ["x"])]
     with pytest.raises(
         UsageError,
@@ -198,7 +198,7 @@ def test_models_that_count_otherwise_cannot_be_merged(setting: dict[str, Any], b
         merge_models(models, "ab")
 
 
-def test_other_settings_are_those_of_the_first_model(tmp_path: Path) -> None:
+def test_merged_model_has_the_other_settings_of_the_first(tmp_path: Path) -> None:
     first, second = (
         {"classifier": "bernoulli", "smoothing": 1},
         {"class_prior": "uniform", "top": 1},
@@ -210,7 +210,7 @@ def test_other_settings_are_those_of_the_first_model(tmp_path: Path) -> None:
 @EVERY
 @FEW
 @given(corpus=corpora, old=st.sampled_from("xyz"), new=st.sampled_from("wxyzé"))
-def test_a_class_relabelled_is_the_model_of_a_corpus_labelled_so(
+def test_relabelled_model_equals_training_on_relabelled_documents(
     setting: dict[str, Any], corpus: Corpus, old: str, new: str, tmp_path: Path
 ) -> None:
     assume(old in {label for label, _ in corpus})
@@ -230,7 +230,7 @@ def test_a_class_relabelled_is_the_model_of_a_corpus_labelled_so(
         ("z", "z", {"x": 1, "y": 2, "z": 4}),
     ],
 )
-def test_given_class_priors_follow_their_classes(
+def test_given_class_priors_follow_relabelled_classes(
     old: str, new: str, weights: dict[str, float], tmp_path: Path
 ) -> None:
     corpus = [("x", "ant bee"), ("y", "ant cat"), ("z", "dog")]
@@ -242,7 +242,7 @@ def test_given_class_priors_follow_their_classes(
     assert saved(model, tmp_path) == saved(expected, tmp_path)
 
 
-def test_a_class_that_there_is_not_is_told_with_those_like_it() -> None:
+def test_unknown_class_is_refused_with_suggestions() -> None:
     model = fitted({}, [("network", "a bee"), ("newsletter", "a cat")])
     with pytest.raises(UsageError, match=r"no class 'netwrok' \(did you mean 'network'\?\)"):
         relabel_class(model, "netwrok", "x")
@@ -254,9 +254,7 @@ def test_a_class_that_there_is_not_is_told_with_those_like_it() -> None:
 
 
 @pytest.mark.parametrize("setting", NOT_ADDITIVE.values(), ids=list(NOT_ADDITIVE))
-def test_what_is_not_made_of_counts_alone_is_to_be_trained_again(
-    setting: dict[str, Any], tmp_path: Path
-) -> None:
+def test_non_additive_models_refuse_exact_changes(setting: dict[str, Any], tmp_path: Path) -> None:
     corpus = [("x", "ant bee"), ("x", "ant cat"), ("y", "dog eel"), ("y", "dog fox")] * 3
     model = fitted(setting, corpus)
     before = saved(model, tmp_path)
@@ -291,7 +289,7 @@ ATTRIBUTED = st.lists(
 
 @FEW
 @given(kept=ATTRIBUTED, more=ATTRIBUTED)
-def test_attributes_are_learnt_forgotten_and_relabelled_too(
+def test_attributes_are_added_removed_and_relabelled(
     kept: list[Any], more: list[Any], tmp_path: Path
 ) -> None:
     def of(
@@ -324,7 +322,7 @@ def test_attributes_are_learnt_forgotten_and_relabelled_too(
 )
 @FEW
 @given(corpus=corpora, more=corpora, least=st.integers(1, 3), share=st.sampled_from([0.5, 1.0]))
-def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
+def test_pruned_model_equals_training_without_the_removed_terms(
     setting: dict[str, Any], corpus: Corpus, more: Corpus, least: int, share: float, tmp_path: Path
 ) -> None:
     """With words as terms: the pruned model, and what it learns and forgets afterwards, is that of the other words blotted out."""
@@ -369,7 +367,7 @@ def test_a_pruned_model_is_that_of_documents_which_hold_no_other_terms(
     assert saved(loaded, tmp_path) == path.read_bytes()
 
 
-def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() -> None:
+def test_pruned_model_adds_new_classes_but_no_terms() -> None:
     model = prune_terms(fitted({}, [("x", "ant bee"), ("x", "ant"), ("y", "bee fox")]), 2, 1.0)
     model.partial_fit(["gnu bee", "fox"], ["z", "z"])
     assert plain(model.fitted.statistics).occurrences == {
@@ -382,7 +380,7 @@ def test_a_pruned_model_learns_no_new_terms_and_new_classes_by_those_it_has() ->
     assert not model.fit(["new words"], ["x"]).counts.is_closed
 
 
-def test_what_ngrams_are_made_of_stays() -> None:
+def test_prune_keeps_the_parts_of_ngrams() -> None:
     corpus = [("x", "red ant"), ("x", "red ant"), ("y", "red bee"), ("y", "red")]
     model = prune_terms(fitted({"ngrams": 2}, corpus), 2, 0.5)
     assert {term for _, term in plain(model.fitted.statistics).occurrences} == {
@@ -392,7 +390,7 @@ def test_what_ngrams_are_made_of_stays() -> None:
     }
 
 
-def test_of_pruned_models_merged_the_common_terms_stay() -> None:
+def test_merged_pruned_models_keep_the_common_terms() -> None:
     first, second = (
         [("x", "ant bee cat"), ("x", "ant bee")],
         [("y", "bee cat"), ("y", "bee cat ant")],

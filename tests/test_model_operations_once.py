@@ -79,7 +79,7 @@ def as_corpus(last: dict[str, str]) -> Corpus:
         ]
     ),
 )
-def test_documents_learnt_once_in_parts_make_the_model_of_their_last_labels(
+def test_training_once_in_parts_equals_training_with_the_last_labels(
     corpus: Corpus, cuts: list[int], setting: dict[str, Any], tmp_path: Path
 ) -> None:
     expected = {text: label for label, text in corpus}
@@ -127,7 +127,7 @@ def test_texts_under_several_labels_are_counted_and_the_first_is_shown(corpus: C
 
 @FEW
 @given(corpus=corpora, gone=corpora)
-def test_what_the_ledger_knows_is_forgotten_once(
+def test_forget_once_removes_documents_of_the_ledger(
     corpus: Corpus, gone: Corpus, tmp_path: Path
 ) -> None:
     model = TextClassifier()
@@ -162,7 +162,7 @@ def test_what_the_ledger_knows_is_forgotten_once(
 
 
 @given(corpora, corpora)
-def test_what_is_forgotten_otherwise_leaves_the_ledger_too(corpus: Corpus, gone: Corpus) -> None:
+def test_forget_without_once_removes_from_the_ledger(corpus: Corpus, gone: Corpus) -> None:
     model = TextClassifier()
     ledger = trained_once(model, batch_of(corpus, model))
     assert known(remove_from_ledger(ledger, batch_of(gone, model)), corpus) == {
@@ -170,7 +170,7 @@ def test_what_is_forgotten_otherwise_leaves_the_ledger_too(corpus: Corpus, gone:
     }
 
 
-def test_a_document_moves_within_a_pruned_model() -> None:
+def test_document_moves_to_another_class_in_a_pruned_model() -> None:
     model = TextClassifier()
     ledger = trained_once(
         model, batch_of([("x", "ant bee"), ("y", "ant cat"), ("y", "ant")], model)
@@ -187,7 +187,7 @@ def test_a_document_moves_within_a_pruned_model() -> None:
 
 
 @pytest.mark.parametrize("replaced", ["before it is read", "after it was read"])
-def test_a_model_and_its_ledger_are_read_of_the_same_moment(
+def test_model_and_ledger_are_read_consistently(
     replaced: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, corpora_ = (

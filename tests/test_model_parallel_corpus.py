@@ -80,7 +80,7 @@ def counted(of: CountingContext, shards: list[Shard], processes: int) -> list[Pa
 
 @SIZES
 @pytest.mark.parametrize("processes", [1, 3])
-def test_who_counted_what_does_not_show_in_the_sum(
+def test_counts_do_not_depend_on_shards_and_processes(
     size: int, processes: int, tmp_path: Path
 ) -> None:
     write("t.jsonl", lines())
@@ -101,7 +101,7 @@ def test_who_counted_what_does_not_show_in_the_sum(
 
 @SIZES
 @pytest.mark.parametrize("processes", [1, 3])
-def test_all_documents_kept_are_in_the_order_of_the_corpus(
+def test_kept_documents_are_in_the_order_of_the_corpus(
     size: int, processes: int, tmp_path: Path
 ) -> None:
     write("t.jsonl", lines())
@@ -129,9 +129,7 @@ def test_all_documents_kept_are_in_the_order_of_the_corpus(
 
 
 @SIZES
-def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(
-    size: int, tmp_path: Path
-) -> None:
+def test_unreadable_documents_are_named_as_in_the_whole_file(size: int, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines(*["{"] * (MAX_NAMED_PROBLEMS_PER_SHARD + 3)))
     source, of_corpus = cut(path, size)
@@ -156,7 +154,7 @@ def test_documents_that_cannot_be_read_are_named_as_in_the_whole_file(
     assert (found, str(failures[0])[: len(f"{path}:4: ")]) == (None, f"{path}:4: ")
 
 
-def test_a_corpus_of_no_documents_has_no_counts(tmp_path: Path) -> None:
+def test_empty_corpus_has_no_counts(tmp_path: Path) -> None:
     write("t.jsonl", "\n")
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
     pieces = counted(CountingContext(source, Analysis(PARAMETERS)), of_corpus, 2)
@@ -169,7 +167,7 @@ def model() -> TextClassifier:
 
 
 @SIZES
-def test_scores_in_shards_are_those_of_the_documents_in_their_order(
+def test_sharded_scores_are_in_document_order(
     size: int, model: TextClassifier, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.jsonl"
@@ -197,7 +195,7 @@ def test_scores_in_shards_are_those_of_the_documents_in_their_order(
     assert heard[-1] == (len(wanted), path.stat().st_size)
 
 
-def test_what_cannot_be_read_is_left_out_or_ends_the_scores(
+def test_unreadable_documents_are_skipped_or_end_the_scores(
     model: TextClassifier, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.jsonl"
@@ -225,12 +223,12 @@ def test_what_cannot_be_read_is_left_out_or_ends_the_scores(
 
 
 @given(st.lists(st.integers(0, 5), max_size=20))
-def test_a_sum_as_a_tree_is_the_sum(numbers: list[int]) -> None:
+def test_sum_pairwise_equals_the_sum(numbers: list[int]) -> None:
     assert sum_pairwise(numbers, add) == (sum(numbers) if numbers else None)
     assert sum_pairwise(map(str, numbers), add) == ("".join(map(str, numbers)) if numbers else None)
 
 
-def test_runs_hold_every_shard_once_and_are_counted_as_pieces(tmp_path: Path) -> None:
+def test_batches_contain_every_shard_once(tmp_path: Path) -> None:
     write("t.jsonl", lines())
     source, of_corpus = cut(tmp_path / "t.jsonl", 1)
     cut_up = list(split_into_batches(enumerate(of_corpus), 2))

@@ -53,7 +53,7 @@ def model_of(setting: dict[str, Any], labelled: Mails) -> TextClassifier:
 @EVERY
 @FEW
 @given(first=mails, second=mails)
-def test_what_is_learnt_later_or_elsewhere_or_forgotten_changes_nothing(
+def test_updates_merges_and_forget_with_fields_equal_training(
     setting: dict[str, Any], first: Mails, second: Mails, tmp_path: Path
 ) -> None:
     both, one, other = (model_of(setting, part) for part in (first + second, first, second))
@@ -88,7 +88,7 @@ def test_fields_are_keys_of_a_mapping() -> None:
 
 
 @pytest.mark.parametrize("classifier", ["logistic", "average", "gaussian", "complement"])
-def test_every_classifier_learns_from_fields(classifier: ClassifierName) -> None:
+def test_every_classifier_is_trained_on_fields(classifier: ClassifierName) -> None:
     texts = [
         {"text": "same words", "subject": f"{word} offer"}
         for word in ("free", "cheap", "free", "meeting", "agenda", "meeting")
@@ -112,7 +112,7 @@ def test_columns_of_a_data_frame_are_fields() -> None:
         TextClassifier().fit(frame, ["spam", "ham"])
 
 
-def test_what_is_no_document_is_refused_with_its_place() -> None:
+def test_invalid_document_is_refused_with_its_index() -> None:
     model = TextClassifier(tag_fields="subject")
     with pytest.raises(
         UsageError,

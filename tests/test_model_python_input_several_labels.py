@@ -34,13 +34,13 @@ ASKED = [*TEXTS[:5], "unknown"]
         pd.DataFrame(MATRIX, columns=NAMES),
     ],
 )
-def test_lists_tuples_sets_arrays_and_data_frames_say_the_same(labels: Any) -> None:
+def test_label_lists_tuples_sets_arrays_and_data_frames_are_equivalent(labels: Any) -> None:
     model = TextClassifier().fit(TEXTS, labels)
     assert model.classes_.tolist() == NAMES
     assert model.predict_proba(ASKED).tolist() == LISTS.predict_proba(ASKED).tolist()
 
 
-def test_the_answer_is_a_tuple_of_labels() -> None:
+def test_prediction_is_a_tuple_of_labels() -> None:
     found = LISTS.predict(ASKED)
     assert found.shape == (6,)
     assert found.tolist()[1:5] == [("crude",), ("grain",), (), ("crude", "grain")]
@@ -50,7 +50,7 @@ def test_the_answer_is_a_tuple_of_labels() -> None:
 @pytest.mark.parametrize(
     "labels", [MATRIX, MATRIX.astype(bool), MATRIX.astype(float), csr_matrix(MATRIX)]
 )
-def test_an_indicator_matrix_is_answered_with_one(labels: Any) -> None:
+def test_indicator_matrix_gives_an_indicator_matrix_of_predictions(labels: Any) -> None:
     model = TextClassifier().fit(TEXTS, labels)
     assert model.classes_.tolist() == [0, 1, 2]
     found: Any = model.predict(ASKED)
@@ -66,7 +66,7 @@ def test_an_indicator_matrix_is_answered_with_one(labels: Any) -> None:
     )
 
 
-def test_a_column_without_documents_is_answered_too(tmp_path: Any) -> None:
+def test_indicator_column_without_documents_is_predicted_as_zero(tmp_path: Any) -> None:
     wide = np.insert(MATRIX, 1, 0, axis=1)
     model = TextClassifier().fit(TEXTS, wide)
     assert model.classes_.tolist() == [0, 2, 3]
@@ -80,7 +80,7 @@ def test_scikit_learn_cross_validates_with_indicator_matrices() -> None:
     assert cross_val_score(TextClassifier(), np.array(TEXTS, object), MATRIX, cv=2).shape == (2,)
 
 
-def test_later_labels_join_and_go() -> None:
+def test_partial_fit_and_forget_change_the_labels() -> None:
     halves = TextClassifier().fit(TEXTS[:9], SETS[:9]).partial_fit(TEXTS[9:], SETS[9:])
     assert halves.predict_proba(ASKED).tolist() == LISTS.predict_proba(ASKED).tolist()
     numbers = TextClassifier().fit(TEXTS, [[2, 10], [10], [2], [], [2, 10]] * 4)
@@ -91,7 +91,7 @@ def test_later_labels_join_and_go() -> None:
 @pytest.mark.parametrize(
     "labels", [MATRIX * 2, np.array([["crude", "grain"]] * 20), csr_matrix(MATRIX * 0.5)]
 )
-def test_a_matrix_of_anything_else_is_refused(labels: Any) -> None:
+def test_matrices_of_other_values_are_refused(labels: Any) -> None:
     with pytest.raises(
         UsageError,
         match="labels in two dimensions are 0 or 1; give each text one label, or a list of labels",

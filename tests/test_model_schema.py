@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def test_the_docs_show_the_schema() -> None:
+def test_docs_show_the_schema() -> None:
     page = (REPOSITORY / "docs/model-file.md").read_text("utf-8")
     arrays = [
         (f"`{each.name}`", each.kind, each.size, each.content, each.condition)
@@ -76,7 +76,9 @@ def test_the_docs_show_the_schema() -> None:
         ({str: Range(0)}, [{}, {"x": 1}], [{"x": -1}, []]),
     ],
 )
-def test_forms(form: Any, good: list[Any], bad: list[Any]) -> None:
+def test_has_form_accepts_valid_and_rejects_invalid_values(
+    form: Any, good: list[Any], bad: list[Any]
+) -> None:
     assert [value for value in good if not has_form(value, form)] == []
     assert [value for value in bad if has_form(value, form)] == []
 
@@ -85,7 +87,7 @@ def test_forms(form: Any, good: list[Any], bad: list[Any]) -> None:
     ("numbers", "kind"),
     [([], "u1"), ([0, 255], "u1"), ([256], "u2"), ([2**16], "u4"), ([2**32, 7], "u8")],
 )
-def test_whole_numbers_are_kept_in_the_narrowest_type(numbers: list[int], kind: str) -> None:
+def test_whole_numbers_are_stored_in_the_narrowest_type(numbers: list[int], kind: str) -> None:
     kept = encode_arrays({"sample_entries": np.array(numbers, np.int64)})
     assert kept["sample_entries"].dtype == np.dtype(kind)
     hashes = np.arange(len(numbers), dtype=np.uint64)
@@ -423,7 +425,7 @@ def finding(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
 
 
 @pytest.mark.parametrize(("found", "name", "settings", "arrays"), BY_HAND)
-def test_what_does_not_fit_together_is_refused(
+def test_inconsistent_parts_are_refused(
     found: str, name: str, settings: dict[str, Any], arrays: dict[str, Any]
 ) -> None:
     before: Any
@@ -462,7 +464,7 @@ def findings_in_source() -> set[str]:
     return {part for part in parts if " " in part.strip()}
 
 
-def test_a_changed_part_is_refused_and_each_check_finds_one() -> None:
+def test_changed_part_is_refused_and_each_check_is_triggered() -> None:
     """Of models of every kind: with a true digest, so that only the schema and what fits together tell."""
     models = {path: read_model_file(str(path)) for path in FILES}
     found = {each for each, *_ in BY_HAND}
@@ -493,7 +495,7 @@ def test_a_changed_part_is_refused_and_each_check_finds_one() -> None:
     } == RARE
 
 
-def test_a_changed_setting_is_refused_or_of_its_form() -> None:
+def test_changed_setting_is_refused_or_valid() -> None:
     models = [read_model_file(str(path)) for path in FILES]
     for name, setting in SETTINGS.items():
         having = [each for each in models if name in each[0]]

@@ -46,7 +46,7 @@ def plain(tmp_path: Path, **parameters: Any) -> tuple[dict[str, Any], Arrays]:
 
 
 @given(st.lists(st.text("ab\0é", min_size=1, max_size=20), max_size=8))
-def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
+def test_vocabulary_must_be_sorted_and_distinct(terms: list[str]) -> None:
     for order in (terms, sorted(terms), sorted(set(terms)), sorted(set(terms), reverse=True)):
         encoded = [term.encode() for term in order]
         part = {
@@ -58,7 +58,7 @@ def test_sorted_is_what_python_calls_sorted(terms: list[str]) -> None:
             _decode_vocabulary({**part, "ngrams": np.empty(0, np.uint64)})
 
 
-def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:
+def test_term_must_not_start_inside_a_character(tmp_path: Path) -> None:
     path = "m"
     TextClassifier(stemmer="none").fit(["aaéa bbbb"], ["x"]).save(path)
     settings, arrays = read_model_file(path)
@@ -67,7 +67,7 @@ def test_a_term_does_not_begin_inside_a_character(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prior", [{"cats": 1}, {"cats": 0, "dogs": 0, "else": 1}])
-def test_a_class_prior_fits_the_classes(tmp_path: Path, prior: dict[str, int]) -> None:
+def test_class_prior_must_match_the_classes(tmp_path: Path, prior: dict[str, int]) -> None:
     settings, arrays = plain(tmp_path)
     settings["training"]["class_prior"] = prior
     with pytest.raises(ModelError, match="class prior"):
@@ -90,7 +90,7 @@ ATTRIBUTES = Attributes((), ("legs",), ("kilos",))
         max_size=9,
     )
 )
-def test_sums_of_numbers_go_through_a_file_exactly(
+def test_sums_of_numbers_are_stored_exactly(
     documents: list[tuple[int, float, float]],
 ) -> None:
     classes, values = (
@@ -138,7 +138,7 @@ def test_sums_of_numbers_go_through_a_file_exactly(
         ),
     ],
 )
-def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message: str) -> None:
+def test_invalid_sums_of_numbers_are_refused(name: str, value: Any, message: str) -> None:
     """Of a cat with 2 legs and 1.5 kilos, and a fish with 1 and 1."""
     good = encode_moments(Moments.from_values(np.array([[2, 1.5], [1, 1]]), np.array([0, 1]), 2))
     assert good["value_sums"] == b"2 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n"
@@ -156,14 +156,12 @@ def test_sums_that_are_of_no_numbers_are_refused(name: str, value: Any, message:
         (np.full(4, 1.5), "impossible count"),
     ],
 )
-def test_values_that_no_document_of_the_sample_has_are_refused(
-    values: NDArray[Any], message: str
-) -> None:
+def test_invalid_sample_values_are_refused(values: NDArray[Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         decode_sample_values(values, 2, ATTRIBUTES)
 
 
-def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) -> None:
+def test_loading_takes_little_more_memory_than_the_file(tmp_path: Path) -> None:
     write_model_file("m", {}, {"terms": np.zeros(50 << 20, np.uint8)})
     code = "from nbtext.cli.main import run; import sys; sys.exit(run(['inspect', '-m', 'm']))"
     done = run([sys.executable, "-c", code], env=HOUSE, limits=MEMORY)
@@ -179,7 +177,7 @@ def test_a_large_model_takes_little_more_memory_than_its_file(tmp_path: Path) ->
         ("sample_terms", 0, 0, "its sample has documents that were not counted"),
     ],
 )
-def test_labels_and_the_sample_have_no_more_than_all_documents(
+def test_label_and_sample_counts_must_not_exceed_all_documents(
     name: str, place: int, value: int, message: str
 ) -> None:
     settings, arrays = read_model_file(str(FOLDER / "format-2" / "several-labels.model"))

@@ -68,7 +68,7 @@ def saved(tmp_path: Path) -> Callable[[TextClassifier], bytes]:
 
 
 @EVERY
-def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(
+def test_parameters_are_returned_and_clonable_by_scikit_learn(
     setting: dict[str, Any],
 ) -> None:
     model = TextClassifier(**setting)
@@ -82,13 +82,13 @@ def test_parameters_go_in_and_come_out_and_scikit_learn_can_clone_them(
     assert clone(model) is not model
 
 
-def test_scikit_learn_can_clone_a_model_whose_classifier_has_another_name() -> None:
+def test_model_with_an_aliased_classifier_name_can_be_cloned() -> None:
     model = TextClassifier(classifier="dirichlet-multinomial")  # type: ignore[arg-type] # not for editors
     assert model.get_params()["classifier"] == "multinomial"
     assert clone(model).get_params() == model.get_params() == TextClassifier().get_params()
 
 
-def test_the_signature_is_that_of_the_declared_parameters() -> None:
+def test_signature_matches_the_declared_parameters() -> None:
     signature = {
         name: parameter.default
         for name, parameter in inspect.signature(TextClassifier).parameters.items()
@@ -103,7 +103,7 @@ def test_the_signature_is_that_of_the_declared_parameters() -> None:
     assert ", ".join(described).split(", ") == list(signature)
 
 
-def test_editors_know_the_choices_of_a_parameter_that_takes_one_of_a_few_words() -> None:
+def test_annotations_contain_the_choices_of_parameters() -> None:
     annotations = {
         name: parameter.annotation.removesuffix(" | None")
         for name, parameter in inspect.signature(TextClassifier).parameters.items()
@@ -127,14 +127,14 @@ def test_editors_know_the_choices_of_a_parameter_that_takes_one_of_a_few_words()
     }
 
 
-def test_a_name_that_is_no_parameter_is_refused() -> None:
+def test_unknown_parameter_is_refused() -> None:
     with pytest.raises(TypeError, match="'alpha'"):
         TextClassifier(alpha=1)  # type: ignore[call-arg]
     with pytest.raises(UsageError, match=r"'alpha'.*smoothing"):
         TextClassifier().set_params(alpha=1)
 
 
-def test_it_is_shown_with_what_differs_from_the_defaults() -> None:
+def test_repr_shows_the_differences_from_the_defaults() -> None:
     assert repr(TextClassifier()) == "TextClassifier()"
     assert (
         repr(TextClassifier(ngrams=2, class_prior={"a": 1.0}, count="n"))
@@ -153,7 +153,7 @@ def test_it_is_shown_with_what_differs_from_the_defaults() -> None:
     asked=st.lists(strategies.texts, max_size=4),
     random=st.randoms(),
 )
-def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
+def test_any_corpus_matches_the_slow_twin_in_any_order(
     corpus: list[tuple[str, str]], asked: list[str], random: Random, saved: Callable[..., bytes]
 ) -> None:
     given: dict[str, Any] = {"stemmer": "none", "stop_words": "none", "ngrams": 2, "smoothing": 0.5}
@@ -182,7 +182,7 @@ def test_any_corpus_is_counted_as_the_slow_twin_does_in_any_order(
 @pytest.mark.parametrize(
     "call", ["predict", "predict_proba", "predict_log_proba", "joint_log_likelihood"]
 )
-def test_asking_before_training_is_wrong_usage(call: str, tmp_path: Path) -> None:
+def test_predicting_before_training_is_refused(call: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not trained"):
         getattr(TextClassifier(), call)(["text"])
     with pytest.raises(UsageError, match="not trained"):
@@ -190,6 +190,6 @@ def test_asking_before_training_is_wrong_usage(call: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("attribute", ["classes_", "fitted", "counts"])
-def test_nothing_learnt_can_be_read_before_training(attribute: str) -> None:
+def test_fitted_attributes_are_not_available_before_training(attribute: str) -> None:
     with pytest.raises(UsageError, match="not trained"):
         getattr(TextClassifier(), attribute)

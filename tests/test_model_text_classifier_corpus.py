@@ -49,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("headed.csv", {"smoothing": 1}, {"text_column": "body", "label_column": "topic"}),
     ],
 )
-def test_the_model_is_that_of_train(
+def test_fit_corpus_equals_train(
     folder: Path, path: str, parameters: dict[str, Any], reading: dict[str, Any]
 ) -> None:
     options = [
@@ -61,7 +61,7 @@ def test_the_model_is_that_of_train(
     assert saved(model, folder) == content("trained")
 
 
-def test_answers_are_those_of_classify(folder: Path) -> None:
+def test_answer_corpus_equals_classify(folder: Path) -> None:
     model = TextClassifier().fit_corpus("pets")
     model.save("model")
     (folder / "pets" / "cats" / "binary").write_bytes(b"\0")
@@ -84,7 +84,7 @@ def test_answers_are_those_of_classify(folder: Path) -> None:
     ]
 
 
-def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> None:
+def test_answer_and_explain_equal_the_commands(folder: Path) -> None:
     model = TextClassifier().fit_corpus("pets")
     model.save("model")
     texts = ["a cat", "a cat and a dog", "zyzzyva"]
@@ -116,7 +116,7 @@ def test_texts_are_answered_and_explained_as_the_commands_do(folder: Path) -> No
         model.explain(texts, "dog")
 
 
-def test_a_corpus_that_cannot_be_read_leaves_what_was_learnt_before(folder: Path) -> None:
+def test_unreadable_corpus_leaves_the_model_unchanged(folder: Path) -> None:
     model = TextClassifier().fit_corpus("pets")
     before, settings = model.predict_proba(["a cat", "a dog"]), model.settings
     with pytest.raises(PathError):
@@ -125,7 +125,7 @@ def test_a_corpus_that_cannot_be_read_leaves_what_was_learnt_before(folder: Path
     assert model.predict_proba(["a cat", "a dog"]).tolist() == before.tolist()
 
 
-def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -> None:
+def test_documents_are_read_as_in_training_unless_overridden(folder: Path) -> None:
     model = TextClassifier().fit_corpus("headed.csv", text_column="body", label_column="topic")
     assert [(answer.id, answer.label) for answer in model.answer_corpus(["headed.csv"])] == [
         ("headed.csv:2", "cats"),
@@ -146,9 +146,7 @@ def test_documents_are_read_as_in_training_unless_told_otherwise(folder: Path) -
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(
-    folder: Path, jobs: int
-) -> None:
+def test_unreadable_documents_are_recorded_skipped_or_fail(folder: Path, jobs: int) -> None:
     write("bad.tsv", f"one column\n{ROWS}\tno label\n")
     problems: list[tuple[str, str]] = []
 
@@ -171,7 +169,7 @@ def test_documents_that_cannot_be_read_are_reported_left_out_or_fail(
         list(model.answer_corpus("bad.tsv", jobs=jobs, on_error="fail"))
 
 
-def test_a_model_that_cannot_be_trained_stays_as_it_was(folder: Path) -> None:
+def test_failed_training_leaves_the_model_unchanged(folder: Path) -> None:
     model = TextClassifier().fit_corpus("pets")
     before = saved(model, folder)
     (folder / "empty.tsv").touch()
@@ -181,7 +179,7 @@ def test_a_model_that_cannot_be_trained_stays_as_it_was(folder: Path) -> None:
         assert saved(model, folder) == before
 
 
-def test_what_ends_the_reading_is_raised_after_the_answers_before(folder: Path) -> None:
+def test_reading_error_is_raised_after_earlier_predictions(folder: Path) -> None:
     model = TextClassifier().fit_corpus("rows.tsv")
     answers = model.answer_corpus(["rows.tsv", "missing.tsv"])
     assert [next(answers).id for _ in range(ROWS.count("\n"))][
@@ -218,7 +216,7 @@ def test_progress_and_notices_are_reported(folder: Path, jobs: int) -> None:
     assert notices.transcoded == 2
 
 
-def test_paths_may_be_objects_alone_or_in_any_iterable(folder: Path) -> None:
+def test_paths_may_be_single_objects_or_iterables(folder: Path) -> None:
     by_name = TextClassifier().fit_corpus("rows.tsv")
     by_object = TextClassifier().fit_corpus(folder / "rows.tsv")
     assert saved(by_object, folder) == saved(by_name, folder)

@@ -65,7 +65,7 @@ def lower(texts: Sequence[str]) -> list[str]:
     return [text.lower().replace("the", "") for text in texts]
 
 
-def test_it_is_a_classifier_that_is_fitted_or_not(desk: Corpus) -> None:
+def test_text_classifier_is_a_scikit_learn_classifier(desk: Corpus) -> None:
     model = TextClassifier()
     assert is_classifier(model)
     with pytest.raises(NotFittedError):
@@ -75,7 +75,7 @@ def test_it_is_a_classifier_that_is_fitted_or_not(desk: Corpus) -> None:
         check_is_fitted(clone(model))
 
 
-def test_cross_val_score_is_the_mean_of_folds_done_by_hand(desk: Corpus) -> None:
+def test_cross_val_score_equals_manual_folds(desk: Corpus) -> None:
     texts, labels = np.array(desk[0], object), np.array(desk[1])
     wanted = []
     for train, test in folds().split(texts, labels):
@@ -111,7 +111,7 @@ def test_cross_val_predict_gives_labels_and_probabilities(desk: Corpus) -> None:
     ],
     ids=lambda tool: type(tool).__name__,
 )
-def test_tools_that_replace_labels_by_numbers(tool: Any, desk: Corpus) -> None:
+def test_meta_estimators_that_encode_labels_work(tool: Any, desk: Corpus) -> None:
     texts, labels = np.array(desk[0], object)[::2], np.array(desk[1])[::2]
     tool.fit(texts, labels)
     assert tool.score(texts, labels) > 0.8
@@ -119,7 +119,7 @@ def test_tools_that_replace_labels_by_numbers(tool: Any, desk: Corpus) -> None:
     assert tool.predict_proba(texts[:3]).sum(axis=1).tolist() == pytest.approx([1] * 3)
 
 
-def test_columns_of_probabilities_go_by_the_number_and_not_by_its_name() -> None:
+def test_probability_columns_are_in_numeric_order_of_labels() -> None:
     texts, numbers = ["cat purr", "dog bark", "frog croak", "fish swim"], [10, 9, 100, -1]
     model = TextClassifier(smoothing=0.1).fit(texts, numbers)
     assert model.classes_.tolist() == [-1, 9, 10, 100]
@@ -135,7 +135,7 @@ def test_columns_of_probabilities_go_by_the_number_and_not_by_its_name() -> None
     assert model.score(texts, [10, 9, 100, 9], sample_weight=[1, 1, 1, 5]) == 3 / 8
 
 
-def test_a_grid_search_over_the_smoothing(desk: Corpus) -> None:
+def test_grid_search_over_smoothing_works(desk: Corpus) -> None:
     search = GridSearchCV(
         TextClassifier(), {"smoothing": [0.01, 0.5, 50.0]}, cv=folds(), scoring="neg_log_loss"
     ).fit(*desk)
@@ -151,7 +151,7 @@ def test_a_grid_search_over_the_smoothing(desk: Corpus) -> None:
     assert search.score(*desk) < 0
 
 
-def test_a_pipeline_that_cleans_texts_before(desk: Corpus) -> None:
+def test_pipeline_with_text_cleaning_works(desk: Corpus) -> None:
     pipeline = Pipeline([("clean", FunctionTransformer(lower)), ("classify", TextClassifier())])
     pipeline.fit(*desk)
     model = TextClassifier().fit(lower(desk[0]), desk[1])
@@ -171,11 +171,11 @@ def test_a_pipeline_that_cleans_texts_before(desk: Corpus) -> None:
 @pytest.mark.parametrize(
     "scoring", ["roc_auc", "f1_macro", make_scorer(f1_score, pos_label="taxes-and-fees")], ids=str
 )
-def test_scorers_of_two_classes(two_classes: Corpus, scoring: object) -> None:
+def test_two_class_scorers_work(two_classes: Corpus, scoring: object) -> None:
     assert cross_val_score(TextClassifier(), *two_classes, cv=folds(), scoring=scoring).min() > 0.5
 
 
-def test_the_area_under_the_curve_is_that_of_the_second_class(two_classes: Corpus) -> None:
+def test_roc_auc_uses_the_second_class(two_classes: Corpus) -> None:
     texts, labels = np.array(two_classes[0], object), np.array(two_classes[1])
     wanted = []
     for train, test in folds().split(texts, labels):
@@ -190,7 +190,7 @@ def test_the_area_under_the_curve_is_that_of_the_second_class(two_classes: Corpu
     ).tolist() == pytest.approx(wanted)
 
 
-def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
+def test_labels_of_an_array_become_plain_python_values(desk: Corpus) -> None:
     model = TextClassifier().fit(np.array(desk[0], object), np.array(desk[1]))
     assert {type(label) for label in model.classes_.tolist()} == {str}
     assert {type(label) for label in model.predict(desk[0]).tolist()} == {str}
@@ -200,7 +200,7 @@ def test_labels_of_an_array_are_plain_ones_in_the_model(desk: Corpus) -> None:
 
 
 @pytest.mark.cold("what is imported")
-def test_nothing_of_nbtext_imports_scikit_learn_by_itself(tmp_path: Path) -> None:
+def test_package_does_not_import_scikit_learn(tmp_path: Path) -> None:
     write("sklearn.py", "raise SystemExit('imported')")
     code = "from nbtext import TextClassifier; TextClassifier().fit(['purr', 'bark'], ['cat', 'dog']).score(['purr'], ['cat'])"
     done = run(
@@ -216,7 +216,7 @@ TEXTS, LABELS = (
 )
 
 
-def test_weights_of_any_numbers_are_rounded_to_thousandths() -> None:
+def test_sample_weights_of_any_type_are_rounded_to_thousandths() -> None:
     weights = np.linspace(0.1, 2, 12) ** 3
     given = TextClassifier().fit(TEXTS, LABELS, sample_weight=weights)
     alikes: list[Any] = [
@@ -231,7 +231,7 @@ def test_weights_of_any_numbers_are_rounded_to_thousandths() -> None:
         )
 
 
-def test_weights_are_routed_to_fit_by_scikit_learn_if_requested() -> None:
+def test_sample_weights_are_routed_to_fit_on_request() -> None:
     weights = np.linspace(0.2, 2, 12)
     with sklearn.config_context(enable_metadata_routing=True):
         model = TextClassifier().set_fit_request(sample_weight=True)
@@ -250,7 +250,7 @@ def test_weights_are_routed_to_fit_by_scikit_learn_if_requested() -> None:
             )
 
 
-def test_partial_fit_takes_the_classes_to_come_and_refuses_others() -> None:
+def test_partial_fit_accepts_future_classes_and_refuses_others() -> None:
     classes = np.array(["cats", "dogs", "fish"])
     model = TextClassifier().partial_fit(TEXTS[:2], LABELS[:2], classes=classes)
     assert (
@@ -280,7 +280,7 @@ def test_columns_of_a_data_frame_are_texts_and_labels() -> None:
         TextClassifier().fit(table, LABELS)
 
 
-def test_a_notebook_shows_parameters_and_what_was_learnt() -> None:
+def test_notebook_shows_parameters_and_numbers_of_classes_and_documents() -> None:
     model = TextClassifier(class_prior={"a<b": 2, "cats": 1})
     assert (
         model._repr_html_()
@@ -292,7 +292,7 @@ def test_a_notebook_shows_parameters_and_what_was_learnt() -> None:
     )
 
 
-def test_frames_with_columns_are_cross_validated_and_searched() -> None:
+def test_frames_with_columns_can_be_cross_validated_and_searched() -> None:
     frame = pd.DataFrame({"text": TEXTS, "channel": ["a", "b", "a", "b"] * 3})
     labels = pd.Series(LABELS, dtype="category")
     model = TextClassifier(categorical="channel", smoothing=1, stop_words=None)

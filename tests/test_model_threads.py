@@ -40,7 +40,7 @@ def switching() -> Iterator[None]:
 @pytest.mark.parametrize(
     "setting", [{"char_ngrams": "3"}, {"ngrams": 2, "categorical": "colour"}], ids=str
 )
-def test_threads_that_share_a_model_get_the_answers_that_one_gets(setting: dict[str, Any]) -> None:
+def test_threads_that_share_a_model_get_the_same_predictions(setting: dict[str, Any]) -> None:
     texts: list[Any] = (
         [{"text": text.decode(), "colour": str(place % 3)} for place, text in enumerate(TEXTS)]
         if "categorical" in setting
@@ -82,7 +82,7 @@ class Counter(DocumentCounter):
 
 
 @pytest.mark.usefixtures("switching")
-def test_no_two_threads_count_at_once() -> None:
+def test_counter_is_used_by_one_thread_at_a_time() -> None:
     counter = Counter()
     shared = LockedCounter(lambda: counter)
 
@@ -96,7 +96,7 @@ def test_no_two_threads_count_at_once() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_process_forked_while_a_thread_counts_begins_anew() -> None:
+def test_process_forked_during_counting_makes_a_new_counter() -> None:
     made: list[Counter] = []
 
     def make() -> Counter:
@@ -123,7 +123,7 @@ def test_a_process_forked_while_a_thread_counts_begins_anew() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_process_forked_while_nobody_counts_goes_on_with_what_is_known() -> None:
+def test_process_forked_between_counts_keeps_the_counter() -> None:
     made: list[Counter] = []
 
     def make() -> Counter:

@@ -25,7 +25,7 @@ def terms(model: TextClassifier) -> list[str]:
     ]
 
 
-def test_top_keeps_the_best_terms_and_the_model_is_one_over_them_alone() -> None:
+def test_top_keeps_the_best_terms_and_scores_use_only_them() -> None:
     assert terms(model_of_china(top=2)) == ["japan", "tokyo"]
     assert terms(model_of_china(top=100)) == terms(model_of_china())
     model = model_of_china(top=2)
@@ -54,31 +54,31 @@ def test_min_df_and_max_df_count_documents_not_occurrences() -> None:
 
 
 @pytest.mark.parametrize("options", [{"min_df": 5}, {"max_df": 0.0}, {"min_df": 2, "max_df": 0.9}])
-def test_limits_that_leave_no_term_are_wrong_usage(options: dict[str, Any]) -> None:
+def test_limits_that_remove_every_term_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="none of the 6 terms"):
         model_of_china(**options)
 
 
-def test_ngrams_are_counted_among_what_is_left_of_a_document() -> None:
+def test_ngrams_are_counted_after_stop_words_are_removed() -> None:
     model = TextClassifier(**{**PLAIN, "stop_words": "default"}, ngrams=2).fit(
         ["rain in Spain", "plain"], ["a", "b"]
     )
     assert terms(model) == ["plain", "rain", "spain", "rain spain"]
 
 
-def test_maximum_likelihood_finds_a_document_impossible_that_no_class_could_have_made() -> None:
+def test_maximum_likelihood_makes_documents_impossible() -> None:
     model = model_of_china(estimate="ml")
     assert model.fitted.parameters.smoothing == 0
     assert model.predict_proba(["tokyo", "macao", "tokyo macao"]).tolist()[:2] == [[1, 0], [0, 1]]
     assert np.isnan(model.predict_proba(["tokyo macao"])).all()
 
 
-def test_a_class_of_empty_documents_does_not_spoil_the_others_under_maximum_likelihood() -> None:
+def test_class_of_empty_documents_does_not_change_the_others() -> None:
     model = TextClassifier(**{**PLAIN, "estimate": "ml"}).fit(["ant", "bee", ""], ["a", "b", "c"])
     assert model.predict_proba(["ant", ""]).tolist() == [[1, 0, 0], pytest.approx([1 / 3] * 3)]
 
 
-def test_parameters_set_after_training_hold_at_the_next() -> None:
+def test_parameters_set_after_training_apply_to_the_next_fit() -> None:
     texts, labels = ["the engines", "the keepers"], ["a", "b"]
     model = TextClassifier().fit(texts, labels)
     assert terms(model) == ["engin", "keeper"]
@@ -89,7 +89,7 @@ def test_parameters_set_after_training_hold_at_the_next() -> None:
     ]
 
 
-def test_the_profile_is_in_the_model_file(service_desk_model: Path) -> None:
+def test_profile_is_stored_in_the_model_file(service_desk_model: Path) -> None:
     model = TextClassifier.load(str(service_desk_model))
     profile = model.fitted.parameters.profile
     assert profile is not None
@@ -100,7 +100,7 @@ def test_the_profile_is_in_the_model_file(service_desk_model: Path) -> None:
     )
 
 
-def test_a_left_out_document_that_no_class_makes_possible_has_no_answer() -> None:
+def test_impossible_held_out_document_has_no_prediction() -> None:
     """Only "purrs barks" has a word that no other cat has and one that no dog has."""
     texts, labels = (
         ["purrs barks", "purrs", "purrs", "barks", "barks growls"],

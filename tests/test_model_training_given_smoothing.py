@@ -53,7 +53,7 @@ def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
     )
 
 
-def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
+def test_word_is_mapped_to_its_term() -> None:
     model = trained({"*": 0.5, "PRINTERS": 4, "Cable,": 0.25, "paper": 0.5, "toner": 9})
     assert own(model) == {"cabl": 0.25, "printer": 4.0}
     assert model.fitted.parameters.smoothing == 0.5
@@ -68,7 +68,7 @@ def test_a_word_is_the_term_that_it_is_in_a_document() -> None:
     )
 
 
-def test_words_of_fields_have_the_name_of_the_field_in_front() -> None:
+def test_words_of_fields_have_the_field_name_as_prefix() -> None:
     mails = [
         {"subject": "Offers", "text": "an offer"},
         {"subject": "minutes: offer", "text": "the meeting"},
@@ -82,7 +82,7 @@ def test_words_of_fields_have_the_name_of_the_field_in_front() -> None:
         trained({"*": 1, "subject:offers": 3})
 
 
-def test_several_words_are_an_n_gram() -> None:
+def test_several_words_are_an_ngram() -> None:
     model = trained(
         {
             "*": 1,
@@ -99,7 +99,7 @@ def test_several_words_are_an_n_gram() -> None:
     }
 
 
-def test_character_n_grams_and_counted_features_are_named_as_they_stand() -> None:
+def test_character_ngrams_and_counted_features_are_named_unchanged() -> None:
     assert own(trained({"*": 1, "pr*": 3, "*le": 5, "*int*": 4, "printers": 2}, char_ngrams=3)) == {
         "pr*": 3.0,
         "*le": 5.0,
@@ -133,24 +133,24 @@ def test_character_n_grams_and_counted_features_are_named_as_they_stand() -> Non
     ],
     ids=str,
 )
-def test_what_is_no_term_or_no_number_is_named(smoothing: dict[str, float], message: str) -> None:
+def test_invalid_terms_and_numbers_are_named(smoothing: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         trained(smoothing)
 
 
-def test_the_same_number_twice_for_a_term_is_no_contradiction() -> None:
+def test_same_number_twice_for_a_term_is_accepted() -> None:
     assert own(trained({"*": 1, "printer": 3, "printers": 3})) == {"printer": 3.0}
 
 
 @pytest.mark.parametrize(
     "smoothing", [{"*": 0.0, "printer": 1.0}, {"*": 1.0, "printer": 0.0}], ids=str
 )
-def test_complement_needs_one_for_every_term(smoothing: dict[str, float]) -> None:
+def test_complement_needs_a_positive_number_for_every_term(smoothing: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="complement needs smoothing"):
         trained(smoothing, classifier="complement")
 
 
-def test_maximum_likelihood_adds_none() -> None:
+def test_maximum_likelihood_ignores_pseudo_counts() -> None:
     model, without = trained(GIVEN, estimate="ml"), TextClassifier(estimate="ml").fit(TEXTS, LABELS)
     assert (own(model), model.fitted.parameters.smoothing) == ({}, 0.0)
     assert np.array_equal(model.joint_log_likelihood(TEXTS), without.joint_log_likelihood(TEXTS))
@@ -174,7 +174,7 @@ KINDS: dict[str, dict[str, Any]] = {
     st.sampled_from([0.1, 0.3, 1.0, 2.5]),
     st.sets(st.sampled_from(["ant", "bees", "cat", "running", "zebra"])),
 )
-def test_the_same_number_for_every_term_is_that_number(
+def test_equal_numbers_for_all_terms_equal_a_single_number(
     kind: str, corpus: list[Labelled], number: float, named: set[str]
 ) -> None:
     """Exactly: the models, what they say of left-out documents, and so their calibration."""
@@ -191,7 +191,7 @@ def test_the_same_number_for_every_term_is_that_number(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: Path) -> None:
+def test_term_pseudo_count_changes_scores_and_is_stored(kind: str, tmp_path: Path) -> None:
     model = trained(GIVEN, **KINDS[kind])
     first = saved(model, tmp_path)
     loaded = TextClassifier.load("saved")
@@ -204,7 +204,7 @@ def test_a_number_for_a_term_matters_and_the_file_keeps_it(kind: str, tmp_path: 
     assert not np.array_equal(plain.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
 
 
-def test_a_loaded_model_learns_on_with_the_stop_list_that_it_was_trained_with(
+def test_loaded_model_uses_the_stop_list_of_training(
     tmp_path: Path,
 ) -> None:
     write("stop", "jams")
@@ -215,7 +215,7 @@ def test_a_loaded_model_learns_on_with_the_stop_list_that_it_was_trained_with(
     assert own(loaded) == {"the": 3.0}
 
 
-def test_it_can_be_set_on_a_trained_model_and_taken_back() -> None:
+def test_term_pseudo_counts_can_be_set_and_reset_after_training() -> None:
     model = TextClassifier(smoothing=0.5).fit(TEXTS, LABELS)
     before = model.joint_log_likelihood(TEXTS)
     assert own(model.set_params(smoothing=GIVEN)) == {"cabl": 0.25, "printer": 4.0}
@@ -225,7 +225,7 @@ def test_it_can_be_set_on_a_trained_model_and_taken_back() -> None:
     assert np.array_equal(model.set_params(smoothing=0.5).joint_log_likelihood(TEXTS), before)
 
 
-def test_coins_and_distributions_are_drawn_with_the_numbers_of_their_terms() -> None:
+def test_sampled_parameters_use_term_pseudo_counts() -> None:
     """A pseudo-count of a million holds a coin at one half, and a term of none that its class does not hold is never drawn."""
     coins = DocumentGenerator(
         trained({"*": 1, "printer": 1e6}, classifier="bernoulli"), sample_parameters=True
@@ -250,7 +250,7 @@ def test_categories_have_pseudo_counts_by_evidence() -> None:
     assert smoothing[0] == smoothing[1]
 
 
-def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
+def test_smoothing_file_sets_a_number_per_term(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_bytes(
         "\ufeffprinter\t0.25\r\nprinter jam\t3\n*\t1e-3\nété\t2\nwith\ttab\t5".encode()
@@ -265,14 +265,14 @@ def test_a_file_gives_each_term_its_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["a", "a 1", "a\tone", "a\t", "a\t-1", "a\tnan", "a\tinf", ""])
-def test_a_line_that_is_no_term_and_number_is_told_by_its_number(tmp_path: Path, line: str) -> None:
+def test_invalid_line_is_reported_by_its_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_text(f"*\t1\n{line}\nb\t1\n")
     with pytest.raises(PathError, match="line 2 is not a term, a tab and a number from 0"):
         read_parameter_value("smoothing", str(path))
 
 
-def test_a_term_on_two_lines_has_one_number(tmp_path: Path) -> None:
+def test_term_on_two_lines_must_have_the_same_number(tmp_path: Path) -> None:
     path = tmp_path / "alpha.tsv"
     path.write_text("*\t1\na\t2\na\t2\n")
     assert read_parameter_value("smoothing", str(path)) == {"*": 1, "a": 2}

@@ -90,7 +90,7 @@ POOL = {"classifier": "average", "members": "multinomial+bernoulli", "sample": 0
 )
 @given(documents)
 @examples(15)
-def test_a_document_of_weight_two_is_two_documents_and_one_of_weight_zero_none(
+def test_weight_two_equals_two_documents_and_weight_zero_none(
     options: dict[str, Any], rows: list[tuple[str, str, int]]
 ) -> None:
     labels, texts, weights = zip(*rows, strict=True)
@@ -126,7 +126,7 @@ def test_logistic_regression_multiplies_losses_by_weights(
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 7.5])
-def test_scores_are_those_of_scikit_learn(alpha: float) -> None:
+def test_weighted_scores_match_scikit_learn(alpha: float) -> None:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
@@ -149,7 +149,7 @@ def test_scores_are_those_of_scikit_learn(alpha: float) -> None:
 
 
 @pytest.mark.parametrize("classifier", TAKING)
-def test_balanced_classes_are_weighted_by_hand(classifier: str) -> None:
+def test_balanced_class_weights_match_hand_computation(classifier: str) -> None:
     texts, labels, _ = drawn(3)
     numbers = {label: labels.count(label) for label in set(labels)}
     by_hand = [round(len(labels) / (len(numbers) * numbers[label]), 3) for label in labels]
@@ -168,7 +168,7 @@ def test_balanced_classes_are_weighted_by_hand(classifier: str) -> None:
 
 @given(documents, documents)
 @examples(10)
-def test_weighted_documents_are_learnt_forgotten_and_merged_as_at_once(
+def test_weighted_documents_are_added_removed_and_merged_exactly(
     first: list[tuple[str, str, int]], more: list[tuple[str, str, int]]
 ) -> None:
     def columns(rows: list[tuple[str, str, int]]) -> tuple[list[str], list[str], list[float]]:
@@ -193,7 +193,7 @@ def test_weighted_documents_are_learnt_forgotten_and_merged_as_at_once(
     [{}, {"weighting": "log"}, {"sample": 20}, {"sample": 0}, {"class_weight": "balanced"}],
     ids=str,
 )
-def test_nothing_is_left_of_weighted_documents_that_are_forgotten(options: dict[str, Any]) -> None:
+def test_forgotten_weighted_documents_leave_nothing(options: dict[str, Any]) -> None:
     options = {**PLAIN, **({"calibration": "auto"} if options.get("sample") else {}), **options}
     texts, labels, _ = drawn(8)
     late = ["ant ant", "a text with new words", "fox eel dog"], ["x", "new", "z"], [2.5, 0.001, 2]
@@ -207,7 +207,7 @@ def test_nothing_is_left_of_weighted_documents_that_are_forgotten(options: dict[
         assert content(model) == content(before)
 
 
-def test_a_document_is_forgotten_with_the_weight_that_it_was_learnt_with() -> None:
+def test_document_is_forgotten_with_its_training_weight() -> None:
     model = TextClassifier(**PLAIN).fit(["ant", "bee", "ant cat"], ["x", "y", "x"], [2, 1, 0.5])
     with pytest.raises(UsageError, match="was never learnt as 'x'"):
         model.forget(["ant"], ["x"])
@@ -215,7 +215,7 @@ def test_a_document_is_forgotten_with_the_weight_that_it_was_learnt_with() -> No
     assert model.fitted.statistics.n_documents == 1.5
 
 
-def test_weights_of_one_change_no_byte() -> None:
+def test_weights_of_one_do_not_change_the_file() -> None:
     texts, labels, _ = drawn(4)
     plain, weighted = (
         TextClassifier().fit(texts, labels, weights) for weights in (None, [1.0] * 60)
@@ -233,7 +233,7 @@ def test_weights_of_one_change_no_byte() -> None:
         {"class_prior": "smoothed:0.5"},
     ],
 )
-def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> None:
+def test_weighted_leave_one_out_equals_training_on_the_others(options: dict[str, Any]) -> None:
     texts, labels, weights = drawn(5, 20)
     settings = {"smoothing": 0.5, **PLAIN, **options}
     model = TextClassifier(**settings).fit(texts, labels, weights)
@@ -259,7 +259,7 @@ def test_leaving_one_out_is_training_on_the_others(options: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("word", ["ant", "a word that no document holds"])
-def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> None:
+def test_documents_held_out_by_folds_are_scored_with_the_seeds(word: str) -> None:
     """Folds of one document each, and classes of one size: the same as leaving each out of counts without weights."""
     texts = drawn(9, 10)[0]
     options = {**PLAIN, "calibration": "auto", "weighting": "log", "smoothing": 0.5, "ngrams": 6}
@@ -273,7 +273,7 @@ def test_documents_left_out_by_folds_are_scored_with_the_seeds(word: str) -> Non
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
 
-def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> None:
+def test_log_sums_of_a_million_weighted_documents_are_accurate() -> None:
     """10⁶ documents of weight 2.5 that hold the only term 7 times, and 50 others of weight 1 with it once."""
     n, logs = np.array([2_500 * 10**6, 1_000 * 50]), log_units(np.array([7, 1]))
     table = CountTable(
@@ -320,7 +320,7 @@ def test_sums_of_logs_of_a_million_weighted_documents_and_balanced_classes() -> 
     )
 
 
-def test_sums_of_logs_are_kept_as_far_as_each_fits_into_64_bits(tmp_path: Path) -> None:
+def test_log_sums_that_exceed_64_bits_are_refused(tmp_path: Path) -> None:
     texts = " ".join(f"word{number}" for number in range(40))
     model = TextClassifier(weighting="log", **PLAIN).fit([texts, "bee"], ["x", "y"], [1e6, 1])
     model.save("m")  # 40 sums of 693,000 nats in thousandths
@@ -332,7 +332,7 @@ def test_sums_of_logs_are_kept_as_far_as_each_fits_into_64_bits(tmp_path: Path) 
         )
 
 
-def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
+def test_calibration_uses_document_weights() -> None:
     texts, labels, _ = drawn(6, 90)
     rare = [3.0 if label == "z" else 1.0 for label in labels]
     plain, weighted = (
@@ -359,7 +359,7 @@ def test_calibration_weighs_the_documents_that_it_learns_from() -> None:
         [True, None],
     ],
 )
-def test_wrong_weights_are_refused(weights: list[Any]) -> None:
+def test_invalid_weights_are_refused(weights: list[Any]) -> None:
     with pytest.raises(UsageError, match=r"texts\[0\]|texts\[1\]|weights than texts"):
         TextClassifier().fit(["ant", "bee"], ["x", "y"], weights)
 
@@ -409,7 +409,7 @@ def test_weights_are_read_from_a_column(desk: Path, name: str, more: tuple[str, 
     assert model.fitted.parameters.smoothing == by_hand.fitted.parameters.smoothing
 
 
-def test_the_column_is_remembered_for_updates_and_ignored_where_documents_are_judged(
+def test_weight_column_is_stored_for_updates_and_ignored_in_evaluation(
     desk: Path,
 ) -> None:
     nbtext("train t.csv", *COLUMNS)

@@ -73,7 +73,7 @@ def rows(texts: Sequence[bytes], vocabulary: list[str]) -> Table:
 
 @pytest.mark.parametrize("topics", [TOPICS, MORE_TOPICS], ids=["two topics", "three topics"])
 @pytest.mark.parametrize("weighting", ["counts", "log", "binary"])
-def test_language_models_are_those_of_a_slow_twin(
+def test_language_models_after_em_match_a_slow_twin(
     weighting: Weighting, topics: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unlabelled, "UNLABELLED_WEIGHTS", (0.3,))
@@ -142,7 +142,7 @@ def test_language_models_are_those_of_a_slow_twin(
     assert np.allclose(model.fitted.classifier.prior, prior / prior.sum())
 
 
-def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
+def test_unlabelled_documents_improve_accuracy_and_keep_labelled_counts() -> None:
     alone, model = few(), few()
     model.learn(pool=pool(model))
     texts, labels = documents(300, 3)
@@ -160,7 +160,7 @@ def test_unlabelled_documents_help_and_labelled_counts_stay_whole() -> None:
     [{}, {"weighting": "log"}, {"ngrams": 2}, {"min_df": 2}, {"prior_shape": "background"}],
     ids=str,
 )
-def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(
+def test_unlabelled_layer_is_stored_and_can_be_removed(
     settings: dict[str, Any], tmp_path: Path
 ) -> None:
     alone, model = few(**settings), few(**settings)
@@ -174,7 +174,7 @@ def test_a_model_file_keeps_the_layer_and_loses_it_without_a_trace(
     assert loaded.fitted.parameters.unlabelled_summary is None
 
 
-def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_pool_does_not_matter(
+def test_relearning_replaces_the_unlabelled_layer_in_any_document_order(
     tmp_path: Path,
 ) -> None:
     model, texts = few(), documents(60, 2)[0]
@@ -195,7 +195,7 @@ def test_learning_again_takes_the_place_of_what_was_learnt_and_the_order_of_the_
     )
 
 
-def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(
+def test_unlabelled_weight_is_chosen_by_held_out_documents_and_may_be_zero(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     model = few(40)
@@ -215,7 +215,7 @@ def test_the_weight_that_is_best_for_left_out_documents_is_taken_and_may_be_0(
     )
 
 
-def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weighting_is_chosen_by_held_out_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     def loss(model: TextClassifier) -> float:
         assert model.fitted.parameters.unlabelled_summary is not None
         return min(model.fitted.parameters.unlabelled_summary.losses.values())
@@ -235,7 +235,7 @@ def test_of_several_weightings_left_out_documents_choose(monkeypatch: pytest.Mon
     assert np.array_equal(model.predict_log_proba(asked), few(40).predict_log_proba(asked))
 
 
-def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out() -> None:
+def test_calibration_and_guarantees_use_held_out_labelled_documents() -> None:
     model = few(40)
     model.learn(pool=pool(model))
     assert model.fitted.parameters.calibration_quality is not None
@@ -243,13 +243,13 @@ def test_calibration_and_promises_are_from_labelled_documents_that_were_left_out
     assert len(compute_held_out_posteriors(model.fitted).truth) == 40
 
 
-def test_too_few_labelled_documents_cannot_show_that_it_helps() -> None:
+def test_too_few_labelled_documents_for_unlabelled_ones_are_refused() -> None:
     model = few(6)
     with pytest.raises(UsageError, match="6 labelled documents cannot show"):
         model.learn(pool=pool(model))
 
 
-def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
+def test_model_with_an_unlabelled_layer_refuses_exact_changes() -> None:
     model = few()
     model.learn(pool=pool(model))
     for change in (model.partial_fit, model.forget):
@@ -257,7 +257,7 @@ def test_what_unlabelled_documents_made_does_not_follow_from_counts() -> None:
             change(["a cat"], ["cats"])
 
 
-def test_weighted_labelled_documents_learn_from_unlabelled_ones() -> None:
+def test_weighted_labelled_documents_work_with_unlabelled_ones() -> None:
     texts, labels = documents(20, 1)
     model = TextClassifier(stop_words="none", stemmer="none").fit(
         texts, labels, sample_weight=[0.5, 2] * 10
@@ -276,7 +276,7 @@ SEEDS = [
 
 
 @pytest.mark.parametrize("seeds", [[], SEEDS], ids=["no seeds", "seeds"])
-def test_a_pool_is_no_data_of_the_criteria(
+def test_unlabelled_documents_are_not_data_of_the_criteria(
     seeds: list[SeedTerm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unlabelled, "UNLABELLED_WEIGHTS", (0.3,))
@@ -317,7 +317,7 @@ def test_a_pool_is_no_data_of_the_criteria(
     assert found.tokens == sum(len(text.split()) for text in texts)
 
 
-def test_of_seed_words_and_a_pool_alone_there_is_no_data() -> None:
+def test_seed_words_with_unlabelled_documents_have_no_data_for_the_criteria() -> None:
     model = TextClassifier(stop_words="none", stemmer="none")
     found = compute_criteria(
         estimate_labelled_classifier(model.begin_with(SEEDS).learn(pool=pool(model)))
@@ -346,7 +346,7 @@ def test_seed_words_and_unlabelled_documents_are_enough_for_a_model(
         loaded.learn()
 
 
-def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Path) -> None:
+def test_seed_words_with_labelled_documents_change_no_count(tmp_path: Path) -> None:
     alone, model = few(), few()
     model.begin_with(SEEDS).learn(pool=pool(model))
     assert np.array_equal(
@@ -361,7 +361,7 @@ def test_seed_words_go_with_labelled_documents_and_change_no_count(tmp_path: Pat
     )
 
 
-def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(
+def test_negated_seed_word_counts_for_later_classes_too(
     tmp_path: Path,
 ) -> None:
     against = [SeedTerm("cats", ("purr",), -10.0)]
@@ -393,7 +393,7 @@ def test_a_word_against_a_class_is_for_all_others_also_those_that_come_later(
         (SeedTerm("cats", ("big cat",), 1.0), "2 terms"),
     ],
 )
-def test_seeds_that_no_document_could_hold_or_of_unknown_classes_are_refused(
+def test_seeds_of_impossible_terms_or_unknown_classes_are_refused(
     seed: SeedTerm, named: str
 ) -> None:
     model = few()

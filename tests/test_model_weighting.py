@@ -27,7 +27,9 @@ PET_LABELS = [name.partition("/")[0] for name in PETS]
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "complement"])
-def test_logs_are_kept_for_log_weights_alone(classifier: ClassifierName, tmp_path: Path) -> None:
+def test_log_sums_are_only_stored_for_log_weighting(
+    classifier: ClassifierName, tmp_path: Path
+) -> None:
     model = TextClassifier(classifier=classifier, weighting="log").fit(TEXTS, LABELS)
     answers = model.predict_proba(TEXTS)
     model.set_params(weighting="counts").save("m")
@@ -40,7 +42,7 @@ def test_logs_are_kept_for_log_weights_alone(classifier: ClassifierName, tmp_pat
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_a_model_without_the_sums_of_logs_is_refused() -> None:
+def test_log_model_without_log_sums_is_refused() -> None:
     TextClassifier(weighting="log").fit(TEXTS, LABELS).save("m")
     settings, arrays = read_model_file("m")
     sums = arrays.pop("cell_logs") / LOG_UNITS
@@ -60,14 +62,14 @@ def test_equal_classes_are_equally_probable() -> None:
         assert same.predict_proba(["fish"]).tolist() == [[0.5, 0.5]]
 
 
-def test_leaving_one_out_is_refused() -> None:
+def test_leave_one_out_with_tfidf_is_refused() -> None:
     line = fail(
         2, "cross-validate", SERVICE_DESK / "train", "--leave-one-out", "--weighting", "tfidf"
     )
     assert "only for --classifier multinomial without tf-idf" in line
 
 
-def test_words_are_marked_by_what_they_add_to_the_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excerpt_contributions_equal_those_of_the_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     """The excerpt's nats over all occurrences are what the same words tip in the list of mistakes."""
     from nbtext.explain import mistakes
 

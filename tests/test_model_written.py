@@ -98,7 +98,7 @@ BUDGET = examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture]
 @example(rows=FAR_OUTLIER, calibration="auto", estimate="map")
 @example(rows=ONE_EACH, calibration="auto", estimate="mean")
 @example(rows=FAR_FROM_FEW, calibration="auto", estimate="mean")
-def test_whatever_the_numbers_are(
+def test_model_of_any_numbers_can_be_loaded(
     tmp_path: Path,
     classifier: ClassifierName,
     rows: Labelled,
@@ -125,7 +125,7 @@ def test_whatever_the_numbers_are(
 @given(rows=ROWS, more=ROWS)
 @example(rows=OUTLIER[:12], more=OUTLIER[12:])
 @example(rows=FAR_OUTLIER, more=ONE_EACH)
-def test_whatever_the_numbers_are_that_are_added_and_forgotten(
+def test_model_after_adding_and_forgetting_any_numbers_can_be_loaded(
     tmp_path: Path, classifier: ClassifierName, rows: Labelled, more: Labelled
 ) -> None:
     model = TextClassifier(classifier=classifier, **COLUMNS).fit(*parted(rows))
@@ -137,7 +137,7 @@ def test_whatever_the_numbers_are_that_are_added_and_forgotten(
     assert loaded(model.forget(*changes), tmp_path / "m", rows + more).fitted.statistics == before
 
 
-def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: Path) -> None:
+def test_numbers_beyond_the_limits_are_unreadable_documents(tmp_path: Path) -> None:
     rows = [
         {"label": "ab"[place % 2], "x": value}
         for place, value in enumerate([1, 2, 3, 1e300, 2.5, 1, 1e100, 2, 9999999999, 1])
@@ -153,7 +153,7 @@ def test_numbers_beyond_the_limits_are_documents_that_cannot_be_read(tmp_path: P
     assert sum(bool(row[1]) for row in answered.rows) == 9
 
 
-def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
+def test_model_that_could_not_be_loaded_is_not_written(pets: Path) -> None:
     path = pets / "nbtext.joblib"
     before, model = path.read_bytes(), TextClassifier.load(str(path))
     model._fitted = replace(
@@ -169,7 +169,7 @@ def test_what_could_not_be_loaded_is_not_written(pets: Path) -> None:
     assert sorted(place.name for place in pets.iterdir()) == ["nbtext.joblib", "pets"]
 
 
-def test_a_defect_in_training_is_an_internal_error_and_leaves_the_model(pets: Path) -> None:
+def test_training_defect_is_an_internal_error_and_leaves_the_model(pets: Path) -> None:
     """The defect is planted: a fit that ends at a temperature which the loader refuses."""
     before = content("nbtext.joblib")
     code = (
@@ -248,7 +248,9 @@ NUMERIC_FIT = with_numbers(
     ],
     ids=["without words", "numeric curve", "numeric fit", "numeric fit of bernoulli"],
 )
-def test_corpora_that_were_found(tmp_path: Path, name: str, corpus: str, options: str) -> None:
+def test_corpora_from_past_failures_give_valid_models(
+    tmp_path: Path, name: str, corpus: str, options: str
+) -> None:
     write(name, corpus)
     succeed(f"train {name} {options} -m m")
     require_sound("m")

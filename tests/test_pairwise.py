@@ -310,7 +310,7 @@ def name_of(configuration: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in configuration.items())
 
 
-def test_every_declared_parameter_has_values() -> None:
+def test_every_declared_parameter_has_test_values() -> None:
     elsewhere = {"records"}  # a file of another form: tests/test_cli_tables.py
     for name, parameter in DECLARED.items():
         if name in elsewhere:
@@ -349,7 +349,7 @@ def is_excluded(configuration: Configuration) -> bool:
     return False
 
 
-def test_the_table_of_exclusions_says_the_same() -> None:
+def test_exclusion_table_matches_the_refused_settings() -> None:
     assert not any(map(is_excluded, configurations()))
     of_settings = {
         *TRAINED,
@@ -373,7 +373,7 @@ def test_the_table_of_exclusions_says_the_same() -> None:
 @pytest.mark.parametrize(
     ("values", "least"), some(refused_alone(), 30), ids=lambda one: name_of(dict(one))
 )
-def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(
+def test_incompatible_values_are_refused_in_one_line_naming_both(
     values: Any, least: Configuration
 ) -> None:
     result = Session(least).train("m", Session(least).both)
@@ -395,7 +395,7 @@ def test_what_excludes_each_other_is_refused_in_a_line_that_names_both(
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("configuration", some(configurations(), 8), ids=name_of)
-def test_every_command_works_on_every_configuration(configuration: Configuration) -> None:
+def test_every_command_works_with_every_configuration(configuration: Configuration) -> None:
     session = Session(configuration)
     result = session.train("m", session.both)
     check_output(("train",), result)

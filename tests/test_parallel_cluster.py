@@ -131,7 +131,7 @@ def several_labels(name: str, rows: int, seed: int) -> list[Path]:
 
 
 @pytest.mark.exhaustive
-def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) -> None:
+def test_cluster_gives_the_same_model_as_one_process(cluster: Cluster, tmp_path: Path) -> None:
     train = ("train", SERVICE_DESK / "train")
     succeed(*train, "-m", "here")
     succeed(*train, "-m", "there", "--scheduler", cluster.address)
@@ -142,7 +142,7 @@ def test_a_cluster_counts_as_one_process_does(cluster: Cluster, tmp_path: Path) 
 
 
 @pytest.mark.exhaustive
-def test_a_cluster_counts_documents_of_several_labels_as_one_process_does(
+def test_cluster_gives_the_same_multi_label_model_as_one_process(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     first, more = several_labels("first", 300, 1), several_labels("more", 100, 2)
@@ -153,7 +153,7 @@ def test_a_cluster_counts_documents_of_several_labels_as_one_process_does(
     assert succeed("classify --text grain1 -m there").rows
 
 
-def test_several_processes_count_documents_of_several_labels_as_one_does(tmp_path: Path) -> None:
+def test_several_processes_give_the_same_multi_label_model(tmp_path: Path) -> None:
     first = several_labels("first", 200, 1)
     succeed("train", *first, "-m", "one")
     succeed("train", *first, "-m", "two", "--jobs", "2")
@@ -161,7 +161,7 @@ def test_several_processes_count_documents_of_several_labels_as_one_does(tmp_pat
 
 
 @pytest.mark.exhaustive
-def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) -> None:
+def test_unreadable_documents_are_reported_in_order(cluster: Cluster, tmp_path: Path) -> None:
     table = corpus(tmp_path / "corpus.tsv", 9)
     lines = table.read_text().splitlines(keepends=True)
     for row in (10, 7000):
@@ -177,7 +177,7 @@ def test_what_cannot_be_read_is_told_in_order(cluster: Cluster, tmp_path: Path) 
 
 
 @pytest.mark.exhaustive
-def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
+def test_killed_worker_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     table = corpus(tmp_path / "corpus.tsv", 40)
     succeed("train", table, "-m", "here")
     victim = cluster.workers[0]
@@ -202,7 +202,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path)
     assert content("here") == content("there")
 
 
-def test_where_there_is_no_cluster(tmp_path: Path) -> None:
+def test_missing_cluster_is_refused(tmp_path: Path) -> None:
     train, nowhere = ("train", SERVICE_DESK / "train"), ("--scheduler", "tcp://127.0.0.1:1")
     assert "--backend dask needs --scheduler" in fail(2, *train, "--backend", "dask")
     assert "is no address of a scheduler" in fail(2, *train, "--scheduler", "nonsense://x")
@@ -216,7 +216,7 @@ def test_where_there_is_no_cluster(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_the_cluster_logs_is_not_told(cluster: Cluster) -> None:
+def test_cluster_logs_are_not_printed(cluster: Cluster) -> None:
     """Dask gives some of its loggers a level and a handler of their own, and its client warns of each worker that went."""
     code = (
         "import logging, sys\n"

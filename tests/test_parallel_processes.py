@@ -97,7 +97,7 @@ def arrays(n: int, task: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("n", [1, MIN_SHARED_MEMORY_BYTES // 8 + 1])
-def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
+def test_results_can_contain_arrays_of_any_size(method: str, n: int) -> None:
     with Workers(2, partial(arrays, n)) as others:
         futures = [others.submit(task) for task in range(3)]
         answers = [others.wait_for_result(future) for future in futures]
@@ -118,7 +118,7 @@ def test_answers_hold_arrays_of_any_size(method: str, n: int) -> None:
     ]
 
 
-def test_tasks_can_be_withdrawn(method: str) -> None:
+def test_remaining_tasks_can_be_cancelled(method: str) -> None:
     assert sum(run_parallel(some_of_them, 3, range(1, 1000), 2)) <= 6
     assert run_parallel(some_of_them, 3, range(1, 1000), 1) == [3]
 
@@ -132,7 +132,7 @@ def some_of_them(most: int, share: TaskBatch[int]) -> int:
     return n
 
 
-def test_tasks_are_taken_in_rising_order_and_few_ahead() -> None:
+def test_tasks_are_started_in_order_and_few_ahead() -> None:
     begun: list[int] = []
 
     def tasks() -> Iterator[int]:
@@ -156,7 +156,7 @@ def doubled(shared: int, task: int) -> int:
     return 2 * task + shared
 
 
-def test_results_are_in_order_and_few_are_ahead(method: str) -> None:
+def test_results_are_in_order_and_few_tasks_are_ahead(method: str) -> None:
     begun = []
 
     def tasks() -> Iterator[int]:
@@ -197,7 +197,7 @@ def with_one(function: Callable[[Any, Any], Any], shared: object, share: TaskBat
     return function(shared, next(iter(share)))
 
 
-def test_what_a_function_raises_is_raised(method: str) -> None:
+def test_exception_in_a_worker_is_raised(method: str) -> None:
     with pytest.raises(ValueError, match="shared 3"):
         list(run_in_order(fail, "shared", [3], 2, lambda _: False))
     with pytest.raises(ValueError, match="shared 7"):
@@ -205,7 +205,7 @@ def test_what_a_function_raises_is_raised(method: str) -> None:
 
 
 @pytest.mark.parametrize("how", [end, leave, end_while_sending])
-def test_a_worker_that_ends_is_an_error_and_not_waited_for(
+def test_worker_that_exits_raises_an_error_without_waiting(
     method: str, how: Callable[[Any, Any], Any]
 ) -> None:
     with pytest.raises(WorkerError, match="a worker process ended") as found:
@@ -215,7 +215,7 @@ def test_a_worker_that_ends_is_an_error_and_not_waited_for(
         run_parallel(partial(with_one, how), None, range(9), 2)
 
 
-def test_results_not_wanted_any_more_end_the_workers(method: str) -> None:
+def test_closing_the_results_ends_the_workers(method: str) -> None:
     import multiprocessing
 
     results = run_in_order(doubled, 1, range(1000), 2, lambda _: False)
@@ -225,7 +225,7 @@ def test_results_not_wanted_any_more_end_the_workers(method: str) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_a_worker_does_not_outlive_its_parent() -> None:
+def test_worker_does_not_outlive_its_parent() -> None:
     reading, writing = os.pipe()
     parent = os.fork()
     if parent == 0:

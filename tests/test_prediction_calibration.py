@@ -54,7 +54,7 @@ def calibration_error(
 
 
 @pytest.mark.parametrize(("scale", "exponent"), [(0.4, 0.9), (3.0, 0.0), (1.0, 0.5), (0.5, 0.0)])
-def test_a_planted_temperature_is_found(scale: float, exponent: float) -> None:
+def test_planted_temperature_is_recovered(scale: float, exponent: float) -> None:
     scores, truth, lengths = overconfident(scale, exponent)
     found = fit_length_temperature(scores, truth, lengths)
     assert found.exponent == pytest.approx(exponent, abs=0.05)
@@ -69,7 +69,7 @@ def test_a_planted_temperature_is_found(scale: float, exponent: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_fit_is_that_of_a_general_minimiser(seed: int) -> None:
+def test_temperature_fit_matches_a_general_minimiser(seed: int) -> None:
     scores, truth, lengths = overconfident(0.7, 0.8, 60, 3, seed)
     x = np.log(lengths) - np.log(lengths).mean()
 
@@ -89,7 +89,7 @@ def test_the_fit_is_that_of_a_general_minimiser(seed: int) -> None:
     )
 
 
-def test_a_document_of_weight_two_is_two_documents() -> None:
+def test_document_of_weight_two_equals_two_documents() -> None:
     scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
     weights = np.arange(60) % 3 + 1
     several, weighted = (
@@ -110,7 +110,7 @@ def test_a_document_of_weight_two_is_two_documents() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_documents_without_known_words_have_no_part_in_the_fit(*, weighted: bool) -> None:
+def test_documents_without_known_words_do_not_change_the_fit(*, weighted: bool) -> None:
     """They are answered at temperature 1 whatever is fitted."""
     scores, truth, lengths = overconfident(0.7, 0.8, 60, 3)
     weights = (np.arange(60) % 3 + 1).astype(np.float64) if weighted else None
@@ -133,7 +133,7 @@ SCORES = st.lists(
 
 @examples(12)
 @given(SCORES, st.data())
-def test_answers_stay_and_probabilities_add_up(
+def test_calibration_keeps_the_ranking_and_probabilities_sum_to_one(
     rows: list[list[float]], data: st.DataObject
 ) -> None:
     scores = np.array(rows)
@@ -158,7 +158,7 @@ def test_answers_stay_and_probabilities_add_up(
 
 
 @pytest.mark.parametrize("size", [1e5, 1e10, 1e20, 1e100])
-def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(size: float) -> None:
+def test_fit_to_scores_of_any_size_stays_within_bounds(size: float) -> None:
     scores, truth, lengths = overconfident(1.0, 0.0, 40, 3)
     lengths = (
         100 + lengths % 2
@@ -182,13 +182,13 @@ def test_a_fit_to_scores_of_any_size_stays_within_its_bounds(size: float) -> Non
         (1e200, 15),
     ],
 )
-def test_calibrations_that_no_fit_makes(scale: float, exponent: float) -> None:
+def test_parameters_outside_the_bounds_are_invalid(scale: float, exponent: float) -> None:
     assert not Calibration(scale, exponent).is_valid
     assert Calibration(np.exp(30), 0).is_valid
     assert Calibration(np.exp(-500), 15).is_valid
 
 
-def test_a_temperature_is_as_bounded_as_in_the_fit() -> None:
+def test_temperatures_are_bounded_as_in_the_fit() -> None:
     lengths = np.array([0, 1, 10, 2**53 - 1])
     for calibration in (Calibration(1e-100, -15.0), Calibration(1e100, 15.0)):
         found = calibration.compute_temperatures(lengths)
@@ -196,14 +196,14 @@ def test_a_temperature_is_as_bounded_as_in_the_fit() -> None:
         assert np.all(np.abs(np.log(found)) <= 30 + 1e-9)
 
 
-def test_without_calibration_the_posterior_is_the_textbook_s() -> None:
+def test_uncalibrated_posterior_is_the_textbook_one() -> None:
     scores, _, lengths = overconfident(2.0, 0.5, 50)
     assert np.array_equal(
         UNCALIBRATED.compute_log_posterior(scores, lengths), normalize_log_joint(scores)
     )
 
 
-def test_a_document_without_known_tokens_keeps_the_prior() -> None:
+def test_document_without_known_tokens_keeps_the_prior() -> None:
     prior = np.log([[0.75, 0.25]])
     assert np.exp(Calibration(5.0, 0.9).compute_log_posterior(prior, np.array([0]))).tolist() == [
         [pytest.approx(0.75), pytest.approx(0.25)]
@@ -213,7 +213,7 @@ def test_a_document_without_known_tokens_keeps_the_prior() -> None:
     ] == pytest.approx(0.75**0.2 / (0.75**0.2 + 0.25**0.2))
 
 
-def test_a_handful_of_documents_moves_little() -> None:
+def test_few_documents_change_the_temperature_little() -> None:
     scores, truth, lengths = (
         np.array([[0.0, -9.0], [-9.0, 0.0]]),
         np.array([0, 1]),
@@ -231,7 +231,7 @@ def test_a_handful_of_documents_moves_little() -> None:
     [{}, {"weighting": "binary"}, {"classifier": "bernoulli"}, {"classifier": "logistic"}],
     ids=str,
 )
-def test_terms_are_chosen_without_the_documents_that_calibration_learns_from(
+def test_calibration_selects_terms_without_its_held_out_documents(
     training: dict[str, Any],
 ) -> None:
     """Labels drawn by chance: the truth is one in two, and terms chosen with all labels in sight would promise certainty."""
@@ -242,7 +242,7 @@ def test_terms_are_chosen_without_the_documents_that_calibration_learns_from(
     assert -of_truth.mean() < np.log(2) + 0.05
 
 
-def test_where_no_document_was_wrong_the_temperature_is_about_the_usual_one() -> None:
+def test_without_errors_the_temperature_is_near_the_default() -> None:
     """Slow twin: the minimum of the loss and a normal prior around T = √n."""
     lengths, truth = np.array([4, 9, 16, 25, 36, 49]), np.array([0, 1] * 3)
     scores = np.where(np.arange(2) == truth[:, np.newaxis], 0.0, -2.0 * lengths[:, np.newaxis])

@@ -17,7 +17,7 @@ SCORES = PRIOR + LENGTHS[:, np.newaxis] * (TRUTH - 0.4 + RANDOM.normal(0, 0.6, (
 @pytest.mark.parametrize(
     ("weights", "times"), [(np.ones(N), 1), (RANDOM.random(N), 1), (np.ones(N), 20)]
 )
-def test_the_gradient_is_that_of_the_loss(weights: np.ndarray, times: int) -> None:
+def test_gradient_matches_finite_differences_of_the_loss(weights: np.ndarray, times: int) -> None:
     """Nearly, of scores that far apart: sums of exp(30) less their largest summand have few digits."""
     fit = _LabelLoss(times * SCORES, TRUTH, LENGTHS, weights, PRIOR)
     at = np.concatenate(
@@ -34,7 +34,7 @@ def test_the_gradient_is_that_of_the_loss(weights: np.ndarray, times: int) -> No
         )
 
 
-def test_fitted_probabilities_are_as_many_as_labels() -> None:
+def test_fitted_probabilities_sum_to_the_number_of_labels() -> None:
     found = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR)
     p = np.exp(found.compute_log_posterior(SCORES, LENGTHS))
     assert p.sum(axis=0) == pytest.approx(
@@ -44,12 +44,12 @@ def test_fitted_probabilities_are_as_many_as_labels() -> None:
     assert ((p - TRUTH) ** 2).sum() < ((independent - TRUTH) ** 2).sum()
 
 
-def test_without_a_fit_labels_are_independent() -> None:
+def test_labels_are_independent_without_a_fit() -> None:
     p = np.exp(LabelCalibration.from_prior(PRIOR).compute_log_posterior(SCORES, LENGTHS))
     assert p == pytest.approx(1 / (1 + np.exp(-SCORES)))
 
 
-def test_documents_without_known_tokens_get_the_prior_and_have_no_part_in_the_fit() -> None:
+def test_documents_without_known_tokens_get_the_prior_and_do_not_change_the_fit() -> None:
     fitted = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR)
     scores, truth = (
         np.concatenate((SCORES, [PRIOR] * 50)),
@@ -66,7 +66,7 @@ def test_documents_without_known_tokens_get_the_prior_and_have_no_part_in_the_fi
     ) == pytest.approx(1 / (1 + np.exp(-PRIOR)))
 
 
-def test_a_weight_of_two_is_two_documents() -> None:
+def test_weight_of_two_equals_two_documents() -> None:
     twice = np.where(np.arange(N) < 50, 2.0, 1.0)
     weighted = _LabelLoss(SCORES, TRUTH, LENGTHS, twice, PRIOR)
     rows = np.concatenate((np.arange(N), np.arange(50)))
@@ -75,7 +75,7 @@ def test_a_weight_of_two_is_two_documents() -> None:
     assert weighted.compute_loss(at)[0] == pytest.approx(repeated.compute_loss(at)[0])
 
 
-def test_left_out_documents_are_calibrated_by_the_others() -> None:
+def test_held_out_documents_are_calibrated_by_the_others() -> None:
     fitted = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR)
     found = fitted.compute_held_out_log_posterior(
         SCORES, DocumentLabels.from_mask(TRUTH), LENGTHS, np.ones(N)
@@ -91,7 +91,7 @@ def test_left_out_documents_are_calibrated_by_the_others() -> None:
     )
 
 
-def test_what_is_learnt_near_a_calibration_is_the_least_loss_with_its_offsets() -> None:
+def test_fit_near_a_calibration_minimises_the_loss_with_its_offsets() -> None:
     near = fit_label_calibration(SCORES[::2], TRUTH[::2], LENGTHS[::2], None, PRIOR)
     found = fit_label_calibration(SCORES, TRUTH, LENGTHS, None, PRIOR, near)
     fit = _LabelLoss(SCORES, TRUTH, LENGTHS, np.ones(N), PRIOR)
@@ -116,7 +116,7 @@ def test_what_is_learnt_near_a_calibration_is_the_least_loss_with_its_offsets() 
     )
 
 
-def test_one_document_alone_is_calibrated_by_none() -> None:
+def test_single_document_has_finite_held_out_posteriors() -> None:
     fitted = LabelCalibration.from_prior(PRIOR)
     assert np.isfinite(
         fitted.compute_held_out_log_posterior(

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
         ("{'choices': ['a']}", ["a"]),
     ],
 )
-def test_items_of_lists(label: str, items: list[str]) -> None:
+def test_label_lists_are_parsed_into_items(label: str, items: list[str]) -> None:
     assert is_label_list(label)
     assert parse_label_list(label) == items
 
 
 @pytest.mark.parametrize("label", ["a", "a, b", "[a", '{"a": 1}', ""])
-def test_what_is_no_list_is_one_item(label: str) -> None:
+def test_other_texts_are_a_single_item(label: str) -> None:
     assert not is_label_list(label)
     assert parse_label_list(label) == [label]
 
 
-def test_marks() -> None:
+def test_marked_labels_are_selected() -> None:
     assert select_marked_labels(
         [("a", "1"), ("b", " 0 "), ("c", "TRUE"), ("d", ""), ("e", "1.0")]
     ) == [
@@ -68,7 +68,7 @@ def sizes(*arguments: str | Path) -> dict[str, int]:
     )
 
 
-def test_a_column_for_each_label_and_lists_in_cells_are_the_sets_that_they_mean(
+def test_indicator_columns_and_lists_in_cells_give_label_sets(
     tmp_path: Path,
 ) -> None:
     sets = [["toxic"], ["toxic", "insult"], [], ["threat"], ["insult"], ["toxic", "threat"]] * 4

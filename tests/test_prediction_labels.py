@@ -26,7 +26,7 @@ LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\x1f"), min_si
 
 
 @given(st.lists(LABELS))
-def test_a_set_has_its_labels_once_and_in_order(labels: list[str]) -> None:
+def test_label_set_contains_its_labels_once_in_order(labels: list[str]) -> None:
     found = make_label_set(labels)
     assert found
     assert contain_label_sets(["a", found])
@@ -36,7 +36,7 @@ def test_a_set_has_its_labels_once_and_in_order(labels: list[str]) -> None:
 
 
 @given(LABELS)
-def test_one_label_is_no_set(label: str) -> None:
+def test_single_label_is_not_a_set(label: str) -> None:
     assert not contain_label_sets([label, None])
     assert list_labels(label) == (label,)
     assert (
@@ -48,7 +48,7 @@ def test_one_label_is_no_set(label: str) -> None:
     )
 
 
-def test_the_reserved_label_comes_first() -> None:
+def test_reserved_label_marks_a_multi_label_model() -> None:
     assert are_multi_label(("", "a"))
     assert not are_multi_label(("a", "b"))
     assert not are_multi_label(())
@@ -77,7 +77,7 @@ def found_in(labels: DocumentLabels) -> list[tuple[int, ...]]:
 
 
 @given(SETS, st.data())
-def test_pairs_are_the_labels_of_sets_in_order_and_a_negative_number_has_none(
+def test_label_table_pairs_are_in_order_and_negative_numbers_have_none(
     sets: Sets, data: st.DataObject
 ) -> None:
     table = LabelTable.from_sets(in_order(sets), N_LABELS)
@@ -96,7 +96,7 @@ def test_pairs_are_the_labels_of_sets_in_order_and_a_negative_number_has_none(
 
 
 @pytest.mark.parametrize("n_classes", [0, 1, 3])
-def test_where_a_document_has_one_label_each_set_has_its_own_number_in_it(n_classes: int) -> None:
+def test_single_label_table_numbers_sets_by_label(n_classes: int) -> None:
     table = single_label_table(n_classes)
     assert table.to_tuples() == [(number,) for number in range(n_classes)]
     assert table.n_labels == n_classes
@@ -104,7 +104,7 @@ def test_where_a_document_has_one_label_each_set_has_its_own_number_in_it(n_clas
 
 
 @given(SETS)
-def test_labels_of_documents_are_the_sets_that_they_were_made_of(sets: Sets) -> None:
+def test_document_labels_are_the_given_sets(sets: Sets) -> None:
     labels = of(sets)
     assert len(labels) == len(sets)
     assert found_in(labels) == in_order(sets)
@@ -119,7 +119,7 @@ def test_labels_of_documents_are_the_sets_that_they_were_made_of(sets: Sets) -> 
     assert len(labels.table.sizes) == len(set(sets))
 
 
-def test_a_document_without_an_answer_has_no_label() -> None:
+def test_document_without_a_prediction_has_no_label() -> None:
     answers = DocumentLabels(np.array([-1, 2, 0, -1], np.int32), single_label_table(3))
     assert found_in(answers) == [(), (2,), (0,), ()]
     assert answers.count_labels().tolist() == [0, 1, 1, 0]
@@ -135,9 +135,7 @@ def test_a_document_without_an_answer_has_no_label() -> None:
 
 
 @given(SETS.filter(len), st.data())
-def test_documents_have_labels_as_sets_do_also_labels_that_no_set_has(
-    sets: Sets, data: st.DataObject
-) -> None:
+def test_contains_also_answers_for_labels_without_sets(sets: Sets, data: st.DataObject) -> None:
     asked = data.draw(
         st.lists(st.tuples(st.integers(0, len(sets) - 1), st.integers(0, N_LABELS + 3)), min_size=1)
     )
@@ -148,7 +146,7 @@ def test_documents_have_labels_as_sets_do_also_labels_that_no_set_has(
 
 
 @given(SETS, st.data())
-def test_of_some_documents_the_labels_stay(sets: Sets, data: st.DataObject) -> None:
+def test_selected_documents_keep_their_labels(sets: Sets, data: st.DataObject) -> None:
     chosen = np.array(
         data.draw(st.lists(st.integers(0, len(sets) - 1), max_size=10) if sets else st.just([])),
         np.int64,
@@ -159,7 +157,7 @@ def test_of_some_documents_the_labels_stay(sets: Sets, data: st.DataObject) -> N
 
 
 @given(st.integers(1, 12), st.integers(0, 20), st.integers(0, 2**32))
-def test_a_mask_comes_back_and_equal_rows_are_one_set(
+def test_mask_round_trips_and_equal_rows_are_one_set(
     n_labels: int, n_documents: int, seed: int
 ) -> None:
     mask = np.random.default_rng(seed).random((n_documents, n_labels)) < 0.3
@@ -171,13 +169,13 @@ def test_a_mask_comes_back_and_equal_rows_are_one_set(
 
 
 @given(st.lists(SETS, min_size=1, max_size=4))
-def test_parts_that_are_joined_keep_their_labels(parts: list[Sets]) -> None:
+def test_concatenated_parts_keep_their_labels(parts: list[Sets]) -> None:
     joined = DocumentLabels.concatenate([of(part) for part in parts])
     assert found_in(joined) == [labels for part in parts for labels in in_order(part)]
     assert len(set(joined.table.to_tuples())) == len(joined.table.sizes)
 
 
-def test_parts_with_one_table_keep_it_and_others_keep_what_is_unknown() -> None:
+def test_parts_with_one_table_keep_it_and_unknown_labels_stay_unknown() -> None:
     one, two = (
         DocumentLabels(np.array(numbers), single_label_table(3)) for numbers in ([2, -1], [0])
     )
@@ -202,7 +200,7 @@ TEXTS = st.lists(
 
 @pytest.mark.parametrize("single", [True, False])
 @given(blocks=st.lists(TEXTS, max_size=4))
-def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[str]]) -> None:
+def test_label_index_numbers_never_change(*, single: bool, blocks: list[list[str]]) -> None:
     index = LabelIndex(NAMES[:2], single=single)
     before: list[DocumentLabels] = []
     for texts in blocks:
@@ -221,14 +219,14 @@ def test_texts_get_numbers_that_never_change(*, single: bool, blocks: list[list[
     assert len(set(index.labels)) == len(index.labels)
 
 
-def test_unknown_labels_come_after_the_known_ones_in_their_order() -> None:
+def test_unknown_labels_are_numbered_after_the_known_ones() -> None:
     index = LabelIndex(["b", "c"], single=False)
     texts = [make_label_set(["z", "b"]), make_label_set([]), make_label_set(["y", "c", "z"])]
     assert found_in(index.index_labels(texts)) == [(0, 2), (), (1, 2, 3)]
     assert index.labels == ["b", "c", "z", "y"]
 
 
-def test_the_labels_of_a_set_are_in_the_order_of_their_numbers() -> None:
+def test_labels_of_a_set_are_in_numeric_order() -> None:
     names = [f"label{number}" for number in range(40)]
     index = LabelIndex(names, single=False)
     found = index.index_labels([make_label_set([names[32], names[1], names[8]])])
@@ -237,7 +235,7 @@ def test_the_labels_of_a_set_are_in_the_order_of_their_numbers() -> None:
     assert index.renumber(same).indices.tolist() == found.indices.tolist()
 
 
-def test_with_one_label_each_the_number_of_a_set_is_that_of_its_label() -> None:
+def test_single_label_index_numbers_sets_by_label() -> None:
     index = LabelIndex(["b", "c"], single=True)
     assert index.table.to_tuples() == [(0,), (1,)]
     assert index.index_labels(["c", "z", "a", "z", "b"]).indices.tolist() == [1, 2, 3, 2, 0]
@@ -248,9 +246,7 @@ def test_with_one_label_each_the_number_of_a_set_is_that_of_its_label() -> None:
 
 
 @given(first=SETS, second=SETS, unknown=st.booleans())
-def test_renumbered_labels_are_the_same_in_one_table(
-    first: Sets, second: Sets, *, unknown: bool
-) -> None:
+def test_renumbered_labels_share_one_table(first: Sets, second: Sets, *, unknown: bool) -> None:
     index = LabelIndex(NAMES, single=False)
     for sets in (first, second):
         given_ = of(sets)

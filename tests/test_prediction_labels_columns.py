@@ -17,11 +17,11 @@ def test_rows_are_sorted_and_may_be_empty() -> None:
     ]
 
 
-def test_new_numbers_are_sorted_again() -> None:
+def test_renumbered_columns_are_sorted_again() -> None:
     assert SETS.renumber(np.array([0, 9, 5, 1])).to_tuples() == [(5, 9), (), (1,)]
 
 
-def test_first_labels_come_first() -> None:
+def test_iterate_ranks_yields_first_labels_first() -> None:
     assert [(rows.tolist(), columns.tolist()) for rows, columns in SETS.iterate_ranks()] == [
         ([0, 2], [1, 3]),
         ([0], [2]),
