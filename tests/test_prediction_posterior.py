@@ -101,7 +101,7 @@ def complement(kind: type[Posterior], logs: Sequence[float], label: int) -> floa
 
 @given(rows)
 @example([[-1e6, -1e6 + math.log(3)], [-1e6, 0.0]])
-def test_posteriors_are_the_slow_twins_and_nan_where_nothing_is_possible(
+def test_normalised_posteriors_match_the_slow_twin_and_are_nan_if_impossible(
     joint: list[list[float]],
 ) -> None:
     found = normalize_log_joint(table(joint)).tolist()
@@ -122,7 +122,7 @@ def test_posteriors_are_the_slow_twins_and_nan_where_nothing_is_possible(
         3 * MAX_CLASSES_SUMMED_AT_ONCE + 5,
     ],
 )
-def test_posteriors_of_many_classes_are_summed_in_parts_and_may_replace_the_scores(
+def test_posteriors_of_many_classes_match_scipy_and_can_be_computed_in_place(
     n_classes: int,
 ) -> None:
     joint = np.random.default_rng(0).normal(-100, 5, (2, n_classes))
@@ -133,7 +133,7 @@ def test_posteriors_of_many_classes_are_summed_in_parts_and_may_replace_the_scor
 
 
 @given(rows)
-def test_posteriors_are_the_sigmoids_of_log_odds(joint: list[list[float]]) -> None:
+def test_class_posteriors_are_the_sigmoids_of_their_log_odds(joint: list[list[float]]) -> None:
     posterior = normalize_log_joint(table([row for row in joint if max(row) > -math.inf]))
     assert expit(ClassPosterior(posterior).compute_log_odds()) == pytest.approx(
         np.exp(posterior), rel=1e-9, abs=1e-300
@@ -141,9 +141,7 @@ def test_posteriors_are_the_sigmoids_of_log_odds(joint: list[list[float]]) -> No
 
 
 @given(score, score)
-def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(
-    first: float, second: float
-) -> None:
+def test_log_odds_of_two_classes_are_their_score_difference(first: float, second: float) -> None:
     found = (
         ClassPosterior(normalize_log_joint(np.array([[first, second]])))
         .compute_log_odds()[0]
@@ -152,18 +150,18 @@ def test_the_log_odds_of_two_classes_are_the_difference_of_their_scores(
     assert found == pytest.approx([first - second, second - first], rel=1e-9, abs=1e-9)
 
 
-def test_the_log_odds_of_an_only_class_are_infinite_and_of_no_class_undefined() -> None:
+def test_log_odds_of_a_single_class_are_infinite_and_without_a_class_undefined() -> None:
     assert ClassPosterior(np.array([[0.0]])).compute_log_odds().tolist() == [[math.inf]]
     assert np.isnan(ClassPosterior(np.array([[math.nan, math.nan]])).compute_log_odds()).all()
 
 
-def test_log_odds_of_several_labels_are_each_of_its_own() -> None:
+def test_label_log_odds_are_independent() -> None:
     p = np.array([[0.9, 0.8], [0.1, 0.5]])
     assert LabelPosterior(np.log(p)).compute_log_odds() == pytest.approx(np.log(p / (1 - p)))
 
 
 @pytest.mark.filterwarnings("error")
-def test_of_certain_and_impossible_labels_the_log_odds_are_infinite() -> None:
+def test_log_odds_of_certain_and_impossible_labels_are_infinite() -> None:
     assert LabelPosterior(np.array([[0.0, -np.inf]])).compute_log_odds().tolist() == [
         [math.inf, -math.inf]
     ]
@@ -173,7 +171,7 @@ def test_of_certain_and_impossible_labels_the_log_odds_are_infinite() -> None:
 @EVERY_KIND
 @given(seed=SEEDS)
 @examples(30)
-def test_log_odds_are_log_p_less_log_of_what_remains(kind: type[Posterior], seed: int) -> None:
+def test_log_odds_are_log_p_minus_log_of_the_complement(kind: type[Posterior], seed: int) -> None:
     case = drawn(kind, seed)
     posterior = case.posterior
     wanted = np.array(
@@ -195,7 +193,7 @@ def test_log_odds_are_log_p_less_log_of_what_remains(kind: type[Posterior], seed
 @pytest.mark.parametrize("unknown", [False, True])
 @given(seed=SEEDS)
 @examples(30)
-def test_losses_are_minus_log_p_of_the_labels_that_a_document_has(
+def test_log_losses_are_minus_log_p_of_the_true_labels(
     kind: type[Posterior], *, unknown: bool, seed: int
 ) -> None:
     case = drawn(kind, seed, unknown=unknown)
@@ -215,7 +213,7 @@ def test_losses_are_minus_log_p_of_the_labels_that_a_document_has(
 @pytest.mark.parametrize("unknown", [False, True])
 @given(seed=SEEDS)
 @examples(30)
-def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(
+def test_brier_scores_sum_over_all_labels_including_unknown_ones(
     kind: type[Posterior], *, unknown: bool, seed: int
 ) -> None:
     case = drawn(kind, seed, unknown=unknown)
@@ -231,7 +229,7 @@ def test_brier_scores_are_sums_over_all_labels_also_unknown_ones(
 @EVERY_KIND
 @given(seed=SEEDS)
 @examples(30)
-def test_mean_losses_and_brier_scores_are_scikit_learns(kind: type[Posterior], seed: int) -> None:
+def test_mean_losses_and_brier_scores_match_scikit_learn(kind: type[Posterior], seed: int) -> None:
     posterior, _ = case = drawn(kind, seed)
     assume(
         min(posterior.log_p.min(), posterior.compute_log_complement().min()) > -15
@@ -267,7 +265,7 @@ def first_most_probable(logs: Sequence[float]) -> list[int]:
 @pytest.mark.parametrize("unknown", [False, True])
 @given(seed=SEEDS)
 @examples(30)
-def test_ranks_are_places_of_the_truth_and_of_several_labels_whether_the_first_is_one(
+def test_ranks_are_positions_of_the_true_class_or_whether_the_first_label_is_true(
     kind: type[Posterior], *, ties: bool, unknown: bool, seed: int
 ) -> None:
     case = drawn(kind, seed, unknown=unknown, ties=ties, least_labels=1)
@@ -284,7 +282,7 @@ def test_ranks_are_places_of_the_truth_and_of_several_labels_whether_the_first_i
 @EVERY_KIND
 @given(seed=SEEDS)
 @examples(30)
-def test_in_doubt_is_the_most_probable_other_class_or_the_label_most_likely_wrong(
+def test_alternatives_are_the_most_probable_other_class_or_one_changed_label(
     kind: type[Posterior], seed: int
 ) -> None:
     case = drawn(kind, seed)
@@ -319,7 +317,7 @@ def test_in_doubt_is_the_most_probable_other_class_or_the_label_most_likely_wron
 
 
 @pytest.mark.filterwarnings("error")
-def test_doubts_by_hand() -> None:
+def test_alternatives_match_hand_computation() -> None:
     """A document with b and c lacks a, of probability 0.9; one with a alone may lack b or c, and c is more likely."""
     logs = np.log([[0.9, 0.2, 0.4]] * 2)
     found = LabelPosterior(logs).find_alternatives(DocumentLabels.from_sets([(1, 2), (0,)], 3))
@@ -338,7 +336,7 @@ def test_doubts_by_hand() -> None:
 @EVERY_KIND
 @given(seed=SEEDS, least=st.floats(0, 1))
 @examples(30)
-def test_predicted_is_what_is_probable_enough(
+def test_predict_returns_labels_above_the_minimum_probability(
     kind: type[Posterior], seed: int, least: float
 ) -> None:
     case = drawn(kind, seed)
@@ -356,7 +354,7 @@ def test_predicted_is_what_is_probable_enough(
             )
 
 
-def test_predicted_by_costs_and_by_promises_of_precision() -> None:
+def test_predict_applies_costs_and_precision_thresholds() -> None:
     p = np.array([[0.8, 0.2], [0.95, 0.05]])
     dear = DecisionRule(parse_costs({"a": {"b": 1}, "b": {"a": 9}}, ["a", "b"]))
     assert ClassPosterior(np.log(p)).predict(dear).indices.tolist() == [1, 0]
@@ -368,7 +366,7 @@ def test_predicted_by_costs_and_by_promises_of_precision() -> None:
     assert LabelPosterior(np.log(p)).predict(precise).to_names(NAMES) == [("b",), ("a",)]
 
 
-def test_where_no_class_is_possible_none_is_predicted() -> None:
+def test_impossible_document_has_no_predicted_class() -> None:
     assert ClassPosterior(np.full((1, 2), np.nan)).predict(DecisionRule()).to_names(NAMES) == [()]
 
 
@@ -376,7 +374,7 @@ def test_where_no_class_is_possible_none_is_predicted() -> None:
 @pytest.mark.parametrize("unknown", [False, True])
 @given(seed=SEEDS)
 @examples(30)
-def test_the_scores_of_a_prior_are_those_of_a_constant_posterior(
+def test_score_prior_equals_the_scores_of_a_constant_posterior(
     kind: type[Posterior], *, unknown: bool, seed: int
 ) -> None:
     case = drawn(kind, seed, unknown=unknown)
@@ -389,7 +387,7 @@ def test_the_scores_of_a_prior_are_those_of_a_constant_posterior(
     assert kind.score_prior(prior, case.truth) == pytest.approx(wanted)
 
 
-def test_scores_of_a_prior_by_hand() -> None:
+def test_prior_scores_match_hand_computation() -> None:
     prior, support = np.array([3 / 4, 1 / 4]), np.array([3.0, 1.0])
     assert compute_prior_log_loss(prior, support) == pytest.approx(
         -(3 * math.log(3 / 4) + math.log(1 / 4)) / 4
@@ -405,7 +403,9 @@ def test_scores_of_a_prior_by_hand() -> None:
 @EVERY_KIND
 @given(seed=SEEDS)
 @examples(20)
-def test_each_document_is_judged_by_itself(kind: type[Posterior], seed: int) -> None:
+def test_scores_of_selected_documents_do_not_depend_on_the_others(
+    kind: type[Posterior], seed: int
+) -> None:
     posterior, sets = case = drawn(kind, seed)
     chosen = np.random.default_rng(seed).permutation(len(sets))[: len(sets) // 2 + 1]
     some: Any = posterior[chosen]
@@ -429,7 +429,7 @@ def test_each_document_is_judged_by_itself(kind: type[Posterior], seed: int) -> 
 
 
 @given(st.lists(st.floats(-30, 30), min_size=1, max_size=8), SEEDS)
-def test_one_label_or_none_is_one_of_two_classes(odds: list[float], seed: int) -> None:
+def test_single_label_equals_one_of_two_classes(odds: list[float], seed: int) -> None:
     scores = np.array(odds)
     is_true = np.random.default_rng(seed).random(scores.size) < 0.5
     two = ClassPosterior(normalize_log_joint(np.stack((scores, np.zeros(scores.size)), axis=1)))
@@ -450,7 +450,7 @@ def test_one_label_or_none_is_one_of_two_classes(odds: list[float], seed: int) -
 
 
 @pytest.mark.filterwarnings("error")
-def test_losses_and_brier_scores_by_hand() -> None:
+def test_losses_and_brier_scores_match_hand_computation() -> None:
     one = ClassPosterior(np.log([[0.5, 0.3, 0.2]] * 2))
     truth = single([1, 3], 4)
     assert one.compute_log_losses(truth).tolist() == pytest.approx([-math.log(0.3), math.inf])
@@ -468,9 +468,7 @@ def test_losses_and_brier_scores_by_hand() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_of_a_sure_label_the_absence_keeps_a_probability_and_of_an_impossible_one_the_presence_none() -> (
-    None
-):
+def test_absent_certain_label_has_finite_and_present_impossible_label_infinite_loss() -> None:
     sure = LabelPosterior(np.array([[0.0, -np.inf]] * 4))
     losses = sure.compute_log_losses(DocumentLabels.from_sets([(0,), (), (0, 1), (1,)], 2))
     assert losses.tolist() == pytest.approx([0, -math.log(MIN_LABEL_LOSS_NATS), math.inf, math.inf])
@@ -478,7 +476,7 @@ def test_of_a_sure_label_the_absence_keeps_a_probability_and_of_an_impossible_on
     assert not np.signbit(scores).any()
 
 
-def test_labels_as_json_and_in_messages() -> None:
+def test_labels_are_converted_for_json_and_messages() -> None:
     assert [ClassPosterior.to_json_labels(labels) for labels in (("a",), ())] == ["a", None]
     assert [LabelPosterior.to_json_labels(labels) for labels in (("a",), ("a", "b"), ())] == [
         ("a",),
@@ -494,7 +492,7 @@ def of_no_documents(kind: type[Posterior]) -> tuple[Posterior, DocumentLabels]:
 
 
 @EVERY_KIND
-def test_of_no_documents_there_are_no_figures(kind: type[Posterior]) -> None:
+def test_empty_posterior_has_empty_scores(kind: type[Posterior]) -> None:
     posterior, truth = of_no_documents(kind)
     assert posterior.compute_log_losses(truth).shape == (0,)
     assert posterior.compute_brier_scores(truth).shape == (0,)

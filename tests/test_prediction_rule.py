@@ -49,7 +49,7 @@ def table(found: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.f
 
 @given(rows)
 @example([[-3, -2, -2], [-1, -1, -1]])
-def test_the_answer_is_the_first_of_the_most_probable_classes_or_none(
+def test_minimum_error_predicts_the_first_most_probable_class_or_none(
     joint: list[list[float]],
 ) -> None:
     answers = predict_minimum_error(normalize_log_joint(table(joint))).tolist()
@@ -81,7 +81,7 @@ def matrix(of_answers: Matrix, of_abstaining: list[float] | None = None) -> Cost
 
 
 @given(joint_scores)
-def test_minimum_error_is_minimum_risk_under_zero_one_costs(joint: Matrix) -> None:
+def test_minimum_error_equals_minimum_risk_under_zero_one_costs(joint: Matrix) -> None:
     posterior = normalize_log_joint(np.array(joint))
     answers, expected = predict_minimum_risk(posterior, _make_zero_one_costs(posterior.shape[1]))
     probability = np.exp(posterior)
@@ -93,7 +93,7 @@ def test_minimum_error_is_minimum_risk_under_zero_one_costs(joint: Matrix) -> No
 
 
 @given(st.data(), joint_scores)
-def test_the_answer_has_the_least_expected_cost_of_all_and_of_none(
+def test_minimum_risk_prediction_has_the_least_expected_cost(
     data: st.DataObject, joint: Matrix
 ) -> None:
     posterior = normalize_log_joint(np.array(joint))
@@ -114,7 +114,7 @@ def test_the_answer_has_the_least_expected_cost_of_all_and_of_none(
 @given(
     st.lists(st.floats(0.01, 50), min_size=4, max_size=4), st.floats(0.01, 0.99), st.floats(-8, 8)
 )
-def test_the_threshold_decides_as_minimum_risk_does(
+def test_likelihood_ratio_threshold_equals_minimum_risk(
     numbers: list[float], p: float, log_ratio: float
 ) -> None:
     right_1, extra_1, right_2, extra_2 = numbers
@@ -128,7 +128,7 @@ def test_the_threshold_decides_as_minimum_risk_does(
         ]
 
 
-def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_too() -> None:
+def test_threshold_names_the_classes_and_includes_a_probability() -> None:
     prior = np.array([1 / 4, 3 / 4])
     found = compute_prediction_threshold(matrix([[0, 1], [10, 0]]), prior, ["ham", "spam"])
     assert found is not None
@@ -145,7 +145,7 @@ def test_the_threshold_has_the_names_of_the_classes_and_is_one_of_probability_to
     )
 
 
-def test_impossible_documents_get_no_answer_under_any_rule() -> None:
+def test_impossible_documents_get_no_prediction_under_any_rule() -> None:
     posterior = np.full((1, 2), np.nan)
     for rule in (
         DecisionRule(),
@@ -157,7 +157,7 @@ def test_impossible_documents_get_no_answer_under_any_rule() -> None:
         assert np.isnan(decision.probabilities).all()
 
 
-def test_a_rule_gives_no_answer_below_its_probability() -> None:
+def test_rule_abstains_below_its_probability() -> None:
     posterior = posterior_of([[0.6, 0.4], [0.2, 0.8], [0.5, 0.5]])
     assert DecisionRule(min_probability=0.6).decide(posterior).predictions.tolist() == [
         0,
@@ -169,7 +169,7 @@ def test_a_rule_gives_no_answer_below_its_probability() -> None:
     assert decision.expected_costs.tolist() == pytest.approx([0.4, 0.2, 0.5])
 
 
-def test_a_file_of_costs(tmp_path: Path) -> None:
+def test_cost_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "costs.toml"
     path.write_text("[ham]\nspam = 10\nabstain = 0.5\n[spam]\nham = 2\nspam = -1\n")
     costs = read_costs(str(path), ["ham", "spam"], parse_costs)
@@ -177,7 +177,7 @@ def test_a_file_of_costs(tmp_path: Path) -> None:
     assert costs.abstention_costs.tolist() == [0.5, 1]
 
 
-def test_without_a_cost_of_abstaining_there_is_always_an_answer() -> None:
+def test_without_an_abstention_cost_there_is_always_a_prediction() -> None:
     assert np.isinf(parse_costs({"a": {"b": 3}}, ["a", "b"]).abstention_costs).all()
     assert (
         parse_costs({}, ["a", "b"]).prediction_costs.tolist()
@@ -185,7 +185,7 @@ def test_without_a_cost_of_abstaining_there_is_always_an_answer() -> None:
     )
 
 
-def test_where_a_class_is_called_abstain_its_column_is_that_answer() -> None:
+def test_column_of_a_class_named_abstain_is_that_class() -> None:
     tables = {"a": {"abstain": 3, "b": 2}, "abstain": {"a": 5}}
     costs = parse_costs(tables, ["a", "abstain", "b"])
     assert costs.prediction_costs.tolist() == [[0, 3, 2], [5, 0, 1], [1, 1, 0]]
@@ -207,7 +207,7 @@ def test_where_a_class_is_called_abstain_its_column_is_that_answer() -> None:
         "ham = 1",
     ],
 )
-def test_costs_that_mean_nothing_are_refused_by_name(text: str, tmp_path: Path) -> None:
+def test_invalid_costs_are_refused_by_name(text: str, tmp_path: Path) -> None:
     path = tmp_path / "costs.toml"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"costs\.toml"):
@@ -215,7 +215,7 @@ def test_costs_that_mean_nothing_are_refused_by_name(text: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("content", [b"[ham", b"\xff\xfe", b"a = " + b"[" * 100_000])
-def test_files_that_are_no_toml_are_refused(content: bytes, tmp_path: Path) -> None:
+def test_invalid_toml_files_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "costs.toml"
     path.write_bytes(content)
     with pytest.raises(PathError, match=r"costs\.toml: not valid TOML"):
@@ -224,7 +224,7 @@ def test_files_that_are_no_toml_are_refused(content: bytes, tmp_path: Path) -> N
         read_costs("missing.toml", ["ham", "spam"], parse_costs)
 
 
-def test_a_label_is_given_where_that_is_expected_to_cost_less() -> None:
+def test_label_is_predicted_if_that_costs_less() -> None:
     tables, labels = {"a": {"missed": 9}, "b": {"false": 3, "missed": 2}}, ["a", "b", "c"]
     p = np.random.default_rng(1).random((50, 3))
     missed, false = np.array([9, 2, 1]), np.array([1, 3, 1])
@@ -241,7 +241,7 @@ def test_a_label_is_given_where_that_is_expected_to_cost_less() -> None:
         *({"a": {"false": cost}} for cost in (0, -1, True, "1", float("nan"), 10**400)),
     ],
 )
-def test_costs_of_labels_that_mean_nothing_are_refused(tables: dict[str, object]) -> None:
+def test_invalid_label_costs_are_refused(tables: dict[str, object]) -> None:
     message = (
         "the costs of 'a' must be `missed`, `false` or both"
         if "a" in tables
@@ -252,7 +252,7 @@ def test_costs_of_labels_that_mean_nothing_are_refused(tables: dict[str, object]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_the_set_of_greatest_expected_f1_by_trying_all_sets_and_outcomes(p: list[float]) -> None:
+def test_expected_f1_set_matches_an_exhaustive_search(p: list[float]) -> None:
     sets = np.array(list(itertools.product((0, 1), repeat=len(p))))
     chances = np.where(sets, p, 1 - np.array(p)).prod(axis=1)
     both, sizes = sets @ sets.T, sets.sum(axis=1)
@@ -269,9 +269,7 @@ def test_the_set_of_greatest_expected_f1_by_trying_all_sets_and_outcomes(p: list
 
 
 @pytest.mark.parametrize(("n", "a"), [(60, 0.03), (60, 1.0), (150, 0.1), (300, 0.01)])
-def test_of_many_labels_the_expected_f1_is_that_of_the_numbers_of_true_ones(
-    n: int, a: float
-) -> None:
+def test_expected_f1_of_many_labels_matches_the_distribution_of_true_ones(n: int, a: float) -> None:
     """By their distributions among those given and among the others, label by label."""
     falling = -np.sort(-np.random.default_rng(n).beta(a, 1, n))
     given, others = [np.ones(1)], [np.ones(1)]
@@ -285,11 +283,11 @@ def test_of_many_labels_the_expected_f1_is_that_of_the_numbers_of_true_ones(
     assert np.count_nonzero(maximize_expected_f1(falling[np.newaxis])) == np.argmax(expected)
 
 
-def test_a_label_as_likely_as_not_is_given() -> None:
+def test_label_with_probability_one_half_is_predicted() -> None:
     assert maximize_expected_f1(np.array([[0.5], [0.49]])).tolist() == [[True], [False]]
 
 
-def test_labels_are_given_from_a_probability_on() -> None:
+def test_labels_from_sets_the_minimum_label_probability() -> None:
     p = np.log([[0.7, 0.2, 0.5], [0.1, 0.3, 0.05]])
     assert DecisionRule(labels_from=0.5).predict_mask(p).tolist() == [
         [True, False, True],
@@ -307,9 +305,7 @@ def test_labels_are_given_from_a_probability_on() -> None:
     ]
 
 
-def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones_that_of_all() -> (
-    None
-):
+def test_label_thresholds_are_half_the_best_expected_f1_shrunk_for_rare_labels() -> None:
     p = np.random.default_rng(3).beta(0.3, 1, (40, 3)) * (1, 0.01, 0)
 
     def best(column: np.ndarray) -> float:
@@ -330,6 +326,6 @@ def test_a_threshold_of_a_label_is_half_of_the_best_expected_f1_and_of_rare_ones
     assert never == pytest.approx(of_all)
 
 
-def test_a_sure_label_is_given_where_it_is_sure() -> None:
+def test_certain_labels_have_finite_thresholds() -> None:
     assert fit_label_thresholds(np.log([[1.0], [1.0], [1e-9]])) == pytest.approx((0.5,))
     assert fit_label_thresholds(np.full((3, 2), -np.inf)) < (1e-200, 1e-200)

@@ -30,7 +30,7 @@ from nbtext.scoring import measure_typicality
 from tests.process import PETS
 
 
-def test_the_median_document_is_in_the_middle() -> None:
+def test_median_document_has_typicality_one_half() -> None:
     values = np.arange(101.0)
     typicality = Typicality.from_likelihoods(values, np.full(101, 10))
     assert typicality is not None
@@ -47,7 +47,9 @@ def test_the_median_document_is_in_the_middle() -> None:
         max_size=200,
     )
 )
-def test_quantiles_rise_and_shares_are_shares(documents: list[tuple[float, int]]) -> None:
+def test_typicality_quantiles_increase_and_proportions_are_valid(
+    documents: list[tuple[float, int]],
+) -> None:
     values, tokens = (np.array(column) for column in zip(*documents, strict=True))
     typicality = Typicality.from_likelihoods(values, tokens)
     assert typicality is not None
@@ -60,7 +62,7 @@ def test_quantiles_rise_and_shares_are_shares(documents: list[tuple[float, int]]
     )
 
 
-def test_documents_are_compared_with_those_of_their_length() -> None:
+def test_documents_are_compared_with_documents_of_their_length() -> None:
     values = np.concatenate((np.linspace(-9, -7, 100), np.linspace(-3, -1, 100)))
     typicality = Typicality.from_likelihoods(values, np.repeat([5, 1000], 100))
     assert typicality is not None
@@ -69,7 +71,7 @@ def test_documents_are_compared_with_those_of_their_length() -> None:
     ).tolist() == pytest.approx([0.5, 0, 1, 0.5])
 
 
-def test_few_documents_tell_nothing() -> None:
+def test_few_documents_give_no_typicality() -> None:
     assert (
         Typicality.from_likelihoods(
             np.zeros(MIN_BAND_DOCUMENTS - 1), np.ones(MIN_BAND_DOCUMENTS - 1, np.int64)
@@ -87,7 +89,7 @@ def test_few_documents_tell_nothing() -> None:
         measure_typicality(model.fitted, model.fitted.score([b""]))
 
 
-def test_a_document_without_tokens_is_not_atypical() -> None:
+def test_document_without_tokens_is_typical() -> None:
     typicality = Typicality.from_likelihoods(np.linspace(-9, -1, 60), np.full(60, 4))
     assert typicality is not None
     assert typicality.compute_proportion_below(np.zeros(1), np.zeros(1, np.int64)).tolist() == [1.0]
@@ -107,7 +109,7 @@ def planted(seed: int, letters: str, documents: int) -> list[str]:
 @pytest.mark.parametrize(
     "parameters", [{}, {"min_df": 2}, {"top": 30}, {"prior_shape": "background"}], ids=str
 )
-def test_foreign_documents_are_atypical_and_new_ones_of_the_same_kind_are_not(
+def test_foreign_documents_are_atypical_and_similar_ones_are_not(
     parameters: dict[str, Any],
 ) -> None:
     texts = planted(1, "abcdefgh", 400)
@@ -129,7 +131,7 @@ COUNTS = arrays(np.int64, st.just(4), elements=st.integers(0, 1000))
 
 
 @given(VALUES, VALUES)
-def test_a_distance_is_in_standard_deviations_of_training(
+def test_distance_is_in_standard_deviations_of_training(
     run: list[float], training: list[float]
 ) -> None:
     mine, theirs = MeanStd.from_values(np.array(run)), MeanStd.from_values(np.array(training))
@@ -143,7 +145,7 @@ def test_a_distance_is_in_standard_deviations_of_training(
     assert theirs.compute_p_value(theirs) == 1
 
 
-def test_chance_is_that_of_welchs_test() -> None:
+def test_p_value_matches_welchs_test() -> None:
     random = np.random.default_rng(0)
     for shift in (0, 0.05, 0.2):
         run, training = random.normal(shift, 1.5, 4000), random.normal(0, 1, 3000)
@@ -153,13 +155,13 @@ def test_chance_is_that_of_welchs_test() -> None:
         ) == pytest.approx(wanted, rel=0.02)
 
 
-def test_few_documents_alike_do_not_prove_that_anything_moved() -> None:
+def test_few_equal_documents_are_not_significant() -> None:
     training = MeanStd(1000, 0.0, 1.0)
     assert MeanStd(1, 1.0, 0.0).compute_p_value(training) > 0.3
     assert MeanStd(3, 9.0, 0.0).compute_p_value(training) < 1e-9
 
 
-def test_where_there_is_nothing_to_compare() -> None:
+def test_comparison_with_empty_or_constant_values_is_defined() -> None:
     none, constant = MeanStd.from_values(np.array([math.nan, math.inf])), MeanStd(5, 2.0, 0.0)
     assert none == MeanStd(0, 0.0, 0.0)
     assert (
@@ -176,7 +178,7 @@ def test_where_there_is_nothing_to_compare() -> None:
 
 
 @given(COUNTS, COUNTS)
-def test_answers_are_compared_by_total_variation_and_chi2(run: Any, training: Any) -> None:
+def test_predictions_are_compared_by_total_variation_and_chi2(run: Any, training: Any) -> None:
     if not run.any() or not training.any():
         assert compute_total_variation(run, training) is None
         assert compute_chi2_p_value(run, training) == 1
@@ -195,7 +197,7 @@ def test_answers_are_compared_by_total_variation_and_chi2(run: Any, training: An
     assert compute_chi2_p_value(run, training) == pytest.approx(wanted, rel=1e-9, abs=1e-300)
 
 
-def test_rare_answers_alarm_no_more_often_than_chance_says() -> None:
+def test_rare_predictions_raise_alarms_at_the_nominal_rate() -> None:
     """One document of each of many rare classes among 50 was taken for 1e-18."""
     training = np.array([100_000, 100_000, *[2] * 60])
     run = np.array([25, 24, 1, *[0] * 59])
@@ -209,7 +211,7 @@ def test_rare_answers_alarm_no_more_often_than_chance_says() -> None:
     assert np.mean(np.array(chances) < 0.001) <= 0.003
 
 
-def test_a_profile_of_documents() -> None:
+def test_profile_contains_lengths_unknown_tokens_and_predictions() -> None:
     tokens, unknown = np.array([4, 0, 10]), np.array([1, 0, 10])
     profile = Profile.from_documents(
         tokens, unknown, np.array([-2.0, 0.0, -4.0]), np.array([0, -1, 2]), 3

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_steps_of_work_within_work_are_heard_outermost_first() -> None:
+def test_nested_steps_are_reported_outermost_first() -> None:
     heard: list[tuple[Step, ...]] = []
     with watching(heard.append):
         for _ in track_progress("ab", "fold", 2):
@@ -44,14 +44,14 @@ def test_steps_of_work_within_work_are_heard_outermost_first() -> None:
     assert heard == []
 
 
-def test_a_fork_of_a_watched_process_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forked_process_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     with watching(print):
         assert is_progress_watched()
         monkeypatch.setattr("nbtext.progress.os.getpid", lambda: 1)
         assert not is_progress_watched()
 
 
-def test_a_report_is_due_as_often_as_documents_take_a_twentieth_of_a_second(
+def test_pace_reports_every_twentieth_of_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]

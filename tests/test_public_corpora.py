@@ -46,7 +46,7 @@ def accuracy(model: Path, *arguments: str | Path) -> float:
     return float(in_json("evaluate", *arguments, "-m", model)["accuracy"])
 
 
-def test_banking77_has_quoted_fields(short: Path, tmp_path: Path) -> None:
+def test_banking77_with_quoted_fields_is_read(short: Path, tmp_path: Path) -> None:
     path = found(short, "train.csv")
     rows = texts(path, text_column="text", label_column="category")
     assert (len(rows), len({label for label, _ in rows})) == (10_003, 77)
@@ -54,7 +54,7 @@ def test_banking77_has_quoted_fields(short: Path, tmp_path: Path) -> None:
     assert accuracy(tmp_path / "m", found(short, "test.csv")) > 0.8
 
 
-def test_germeval_has_quotes_that_are_characters(short: Path, tmp_path: Path) -> None:
+def test_germeval_with_literal_quotes_is_read(short: Path, tmp_path: Path) -> None:
     train, test = found(short, "germeval2018.training.txt"), found(short, "germeval2018.test.txt")
     reading = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
     assert (
@@ -67,13 +67,13 @@ def test_germeval_has_quotes_that_are_characters(short: Path, tmp_path: Path) ->
     assert accuracy(tmp_path / "m", test) > 0.65
 
 
-def test_sms_spam_has_quotes_that_are_characters(short: Path) -> None:
+def test_sms_spam_with_literal_quotes_is_read(short: Path) -> None:
     rows = texts(found(short, "SMSSpamCollection"), format="tsv")
     assert Counter(label for label, _ in rows) == {"ham": 4_827, "spam": 747}
     assert len(rows) == 5_574
 
 
-def test_newsgroups_are_mail(tmp_path: Path) -> None:
+def test_newsgroups_are_read_as_mail(tmp_path: Path) -> None:
     folder = unpacked("20news-bydate.tar.xz", tmp_path)
     train, test = (
         next(path for path in sorted(folder.rglob(name)) if path.is_dir())
@@ -124,7 +124,7 @@ def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
     assert len(planted & {int(row) for row in done.text.splitlines()}) / len(planted) > 0.75
 
 
-def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(
+def test_drift_gate_fails_for_another_language_but_not_for_new_mail(
     short: Path, tmp_path: Path
 ) -> None:
     folder = unpacked("20news-bydate.tar.xz", tmp_path)
@@ -139,7 +139,9 @@ def test_a_drift_gate_trips_on_another_language_and_not_on_new_mail(
         assert nbtext("drift log --fail-over any=1").status == (0 if met else 6)
 
 
-def test_two_thirds_of_20_newsgroups_give_the_accuracy_of_the_course(tmp_path: Path) -> None:
+def test_cross_validation_of_20_newsgroups_reaches_the_accuracy_of_the_course(
+    tmp_path: Path,
+) -> None:
     folder = unpacked("20news-19997.tar.xz", tmp_path)
     labels = next(path.parent for path in sorted(folder.rglob("alt.atheism")))
     assert (

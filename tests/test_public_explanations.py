@@ -47,7 +47,7 @@ def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     [{}, {"classifier": "complement", "weighting": "tfidf"}, {"classifier": "bernoulli"}],
     ids=str,
 )
-def test_a_thousand_explanations_sum_to_the_log_odds(
+def test_thousand_explanations_sum_to_the_log_odds(
     newsgroups: Corpus, parameters: dict[str, Any]
 ) -> None:
     train, test = newsgroups
@@ -70,7 +70,7 @@ def test_a_thousand_explanations_sum_to_the_log_odds(
         assert of.log_odds == pytest.approx(difference, abs=1e-9)
 
 
-def test_without_the_words_of_why_not_the_label_is_predicted(newsgroups: Corpus) -> None:
+def test_removing_the_words_of_why_not_predicts_the_label(newsgroups: Corpus) -> None:
     """The words are taken out of the texts where `explain` says that they stand, and the texts are classified."""
     train, test = newsgroups
     model = TextClassifier().fit(

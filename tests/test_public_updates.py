@@ -48,7 +48,7 @@ def documents(folder: Path, model: str) -> Any:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: " ".join(setting) or "defaults")
-def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads_back(
+def test_daily_updates_equal_training_at_once_and_forget_reverses_them(
     newsgroups: Path, setting: list[str]
 ) -> None:
     days = [f"day{number}" for number in range(DAYS)]
@@ -65,7 +65,7 @@ def test_updated_day_by_day_it_is_the_model_trained_at_once_and_forgetting_leads
     assert set(sample.hashes.tolist()) <= set(earlier.counts.sample.documents.hashes.tolist())
 
 
-def test_models_of_days_merged_are_the_model_trained_at_once(newsgroups: Path) -> None:
+def test_merged_daily_models_equal_the_model_trained_at_once(newsgroups: Path) -> None:
     days = [f"day{number}" for number in range(DAYS)]
     for day in days:
         succeed("train", day, *AS_TEXT, "-m", f"of-{day}", cwd=newsgroups)
@@ -74,7 +74,7 @@ def test_models_of_days_merged_are_the_model_trained_at_once(newsgroups: Path) -
     assert (newsgroups / "merged").read_bytes() == (newsgroups / "whole").read_bytes()
 
 
-def test_documents_of_the_test_part_were_never_learnt(newsgroups: Path) -> None:
+def test_forgetting_documents_of_the_test_part_is_refused(newsgroups: Path) -> None:
     succeed("train day0 day1 -m half", *AS_TEXT, cwd=newsgroups)
     before = (newsgroups / "half").read_bytes()
     done = nbtext("forget test -m half", cwd=newsgroups)
@@ -84,7 +84,7 @@ def test_documents_of_the_test_part_were_never_learnt(newsgroups: Path) -> None:
     assert (newsgroups / "half").read_bytes() == before
 
 
-def test_learnt_once_in_two_runs_or_in_one(newsgroups: Path) -> None:
+def test_training_with_once_in_two_runs_equals_one_run(newsgroups: Path) -> None:
     """Articles that were posted to several groups stand in several classes: the last holds, and what is learnt again is known already."""
     source = unpacked("20news-19997.tar.xz", newsgroups / "collection")
     articles = sorted(path for path in source.rglob("*") if path.is_file())

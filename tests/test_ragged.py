@@ -14,7 +14,7 @@ rows = st.lists(st.lists(st.integers(-5, 2**40), max_size=4), max_size=5)
 
 
 @given(st.lists(st.tuples(rows, st.integers(0, 6)), max_size=6))
-def test_rows_come_back_after_others_were_added_and_taken_away(
+def test_growing_rows_append_remove_and_take_like_lists(
     steps: list[tuple[list[list[int]], int]],
 ) -> None:
     growing, wanted = GrowingRows(), list[list[int]]()
@@ -35,7 +35,7 @@ def test_rows_come_back_after_others_were_added_and_taken_away(
         )
 
 
-def test_more_rows_than_there_is_room_for_at_first() -> None:
+def test_growing_rows_exceed_their_initial_capacity() -> None:
     growing = GrowingRows()
     for number in range(600):
         growing.append(np.arange(number, number + 11), np.array([4, 0, 7]))
@@ -57,7 +57,9 @@ def test_more_rows_than_there_is_room_for_at_first() -> None:
 
 
 @given(st.lists(st.integers(-3, 5)), st.lists(st.integers(-4, 6)))
-def test_keys_are_found_where_they_first_stand(keys: list[int], wanted: list[int]) -> None:
+def test_find_sorted_returns_the_first_position_of_each_key(
+    keys: list[int], wanted: list[int]
+) -> None:
     keys.sort()
     places = find_sorted(np.array(keys, np.int64), np.array(wanted, np.int64))
     assert places.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]

@@ -29,7 +29,7 @@ def pairs_of(block: LabelledBlock) -> list[tuple[str, bytes]]:
 
 
 @given(TEXTS, st.integers(0, 9), st.integers(0, 9))
-def test_a_block_is_the_list_of_its_texts(texts: list[bytes], begin: int, end: int) -> None:
+def test_text_block_equals_the_list_of_its_texts(texts: list[bytes], begin: int, end: int) -> None:
     block = TextBlock.from_texts(texts)
     assert list(block) == [block[place] for place in range(len(block))] == texts
     part = block[begin:end]
@@ -40,7 +40,7 @@ def test_a_block_is_the_list_of_its_texts(texts: list[bytes], begin: int, end: i
     assert list(pickle.loads(pickle.dumps(part))) == texts[begin:end]
 
 
-def test_texts_of_a_block_are_consecutive() -> None:
+def test_text_block_refuses_reversed_slices() -> None:
     with pytest.raises(ValueError, match="consecutive"):
         TextBlock.from_texts([b"a", b"b"])[::-1]
 
@@ -50,7 +50,7 @@ def test_texts_of_a_block_are_consecutive() -> None:
     st.lists(st.booleans(), min_size=4, max_size=4),
     st.sampled_from([WEIGHT_UNIT, 5]),
 )
-def test_single_documents_and_blocks_are_counted_in_their_order(
+def test_single_documents_and_blocks_are_counted_in_order(
     blocks: list[list[tuple[str, bytes]]], whole: list[bool], weight: int
 ) -> None:
     items: list[Document | LabelledBlock] = []

@@ -26,7 +26,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {path.name: path.read_text(encoding="ascii") for path in folder.iterdir()}
 
 
-def test_each_command_has_a_page_with_all_its_options(pages: dict[str, str]) -> None:
+def test_each_command_has_a_manual_page_with_all_its_options(pages: dict[str, str]) -> None:
     assert set(pages) == {"nbtext.1", *(f"nbtext-{name}.1" for name in COMMAND_SUMMARIES)}
     for name in COMMAND_SUMMARIES:
         command = nbtext.get_command(click.Context(nbtext), name)
@@ -40,7 +40,7 @@ def test_each_command_has_a_page_with_all_its_options(pages: dict[str, str]) -> 
         assert f"nbtext-{name} (1)" in pages["nbtext.1"].replace("\\-", "-")
 
 
-def test_the_formatter_of_man_has_no_complaint(pages: dict[str, str]) -> None:
+def test_manual_pages_give_no_groff_warnings(pages: dict[str, str]) -> None:
     if (groff := shutil.which("groff")) is None:
         pytest.skip("there is no groff")
     for text in pages.values():

@@ -38,7 +38,7 @@ def drawn(confusion: dict[str, dict[str, int]]) -> list[str]:
     return [head, *rows]
 
 
-def test_every_cell_of_the_confusions_is_a_number() -> None:
+def test_every_confusion_cell_is_a_number() -> None:
     head, cats, dogs = drawn({"cats": {"cats": 12, "dogs": 3}, "dogs": {"dogs": 1045}})
     assert head.split() == ["true", "class,", "by", "answer", "1", "2"]
     assert cats.split() == ["1", "cats", "12", "3"]
@@ -46,13 +46,13 @@ def test_every_cell_of_the_confusions_is_a_number() -> None:
     assert len({len(line) for line in (head, cats, dogs)}) == 1
 
 
-def test_documents_without_an_answer_have_a_column() -> None:
+def test_documents_without_prediction_have_a_column() -> None:
     head, cats, _ = drawn({"cats": {"cats": 12, "": 3}, "dogs": {"cats": 1}})
     assert head.split()[-1] == "none"
     assert cats.split()[-1] == "3"
 
 
-def test_only_classes_that_occur_have_a_row_and_not_too_many() -> None:
+def test_confusion_rows_are_limited_to_classes_that_occur() -> None:
     assert [line.split() for line in drawn({"a": {"b": 1}})][1:] == [
         ["1", "a", "·", "1"],
         ["2", "b", "·", "·"],
@@ -69,7 +69,7 @@ def test_only_classes_that_occur_have_a_row_and_not_too_many() -> None:
     )
 
 
-def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
+def test_long_and_hostile_names_are_shortened_and_escaped() -> None:
     assert not any("\x1b" in line for line in drawn({"\x1b[31mred": {"b": 1}, "x" * 60: {"b": 1}}))
     assert any(
         "x" * 12 + "…" + "x" * 11 in line and "x" * 13 not in line
@@ -77,11 +77,11 @@ def test_long_and_hostile_names_are_cut_and_made_visible() -> None:
     )
 
 
-def test_bars_rise_with_the_share() -> None:
+def test_block_characters_increase_with_the_proportion() -> None:
     assert "".join(dict.fromkeys(draw_block(step / 100) for step in range(101))) == BLOCK_CHARACTERS
 
 
-def test_a_bar_for_each_bin() -> None:
+def test_reliability_bars_have_a_bar_per_bin() -> None:
     bins = [
         ReliabilityBin(0, 0.3, 0, None, None, None),
         ReliabilityBin(0.3, 0.6, 10, 0.5, 0.0, (0, 0.3)),
@@ -96,7 +96,7 @@ def test_a_bar_for_each_bin() -> None:
 
 
 @pytest.mark.parametrize("width", [100, 40])
-def test_a_terminal_gets_pictures_and_a_pipe_does_not(
+def test_terminal_output_has_plots_and_piped_output_none(
     service_desk_model: Path, tmp_path: Path, width: int
 ) -> None:
     arguments = ("evaluate", str(SERVICE_DESK / "test"), "--all", "-m", str(service_desk_model))

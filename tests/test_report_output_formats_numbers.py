@@ -28,11 +28,13 @@ from nbtext.report.output_formats import (
         (None, 1, "not known"),
     ],
 )
-def test_shares_as_per_cent(value: float | None, decimals: int, shown: str) -> None:
+def test_proportions_are_formatted_as_percentages(
+    value: float | None, decimals: int, shown: str
+) -> None:
     assert format_percent(value, decimals) == shown
 
 
-def test_shares_and_intervals_as_decimals() -> None:
+def test_proportions_and_intervals_are_formatted_as_decimals() -> None:
     assert [
         format_number(0.80316),
         format_number(None),
@@ -61,11 +63,11 @@ def test_shares_and_intervals_as_decimals() -> None:
         (-float("inf"), "−∞"),
     ],
 )
-def test_nats_have_a_sign_that_is_no_hyphen(value: float, shown: str) -> None:
+def test_nats_have_a_sign_with_a_minus_character(value: float, shown: str) -> None:
     assert format_nats(value) == shown
 
 
-def test_a_table_says_which_infinity_and_what_is_undefined() -> None:
+def test_table_distinguishes_infinities_and_undefined_values() -> None:
     numbers = [(value,) for value in (inf, -inf, nan, 1.0)]
     one, six = Column("nats", itemgetter(0), ".1f"), Column("nats", itemgetter(0), "g")
     assert [cell for [cell] in format_cells([one], numbers, "infinite")] == [

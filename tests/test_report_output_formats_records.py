@@ -62,13 +62,13 @@ def test_json_is_one_line_of_text_that_can_be_read_back(record: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_json_has_no_numbers_that_are_none(value: float) -> None:
+def test_json_refuses_nan_and_infinity(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         format_json_line({"a": value})
 
 
 @given(anything)
-def test_what_is_visible_moves_nothing_and_stays_so(text: str) -> None:
+def test_escaped_text_is_printable_and_escaping_is_idempotent(text: str) -> None:
     shown = escape_controls(text)
     shown.encode()
     assert shown.isprintable() or not any(
@@ -80,7 +80,7 @@ def test_what_is_visible_moves_nothing_and_stays_so(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"), [("plain é 語 🙂", "plain é 語 🙂"), ("a\nb", "a\\x0ab"), ("\udcff", "\\xff"), ("\ud800", "\\ud800"), ("\u202e", "\\u202e"), ("\x9b", "\\x9b")]
 )  # fmt: skip
-def test_visible(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
     assert escape_controls(text) == shown
 
 
@@ -93,7 +93,7 @@ def test_numbers_have_six_digits() -> None:
     ]
 
 
-def test_a_record_becomes_json_by_the_names_of_its_fields() -> None:
+def test_record_becomes_json_by_its_field_names() -> None:
     record = {
         "classes": [ClassPerplexity(1, 0, 0, 0.0, math.nan)],
         "best": (TermValue("cat", math.inf),),

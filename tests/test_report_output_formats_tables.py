@@ -76,7 +76,7 @@ def drawn_by_rich(
     title=st.sampled_from([None, "t"]),
     width=st.sampled_from([200, 80, 60, 40]),
 )
-def test_a_table_is_drawn_as_rich_draws_it(
+def test_table_is_drawn_as_by_rich(
     data: st.DataObject, n_columns: int, title: str | None, width: int
 ) -> None:
     some = st.lists(cells, min_size=n_columns, max_size=n_columns)
@@ -90,7 +90,7 @@ def test_a_table_is_drawn_as_rich_draws_it(
     assert found.rstrip("\n") + "\n" == drawn_by_rich(title, columns, rows, numeric, width)
 
 
-def test_two_columns_may_have_the_same_head() -> None:
+def test_two_columns_may_have_the_same_heading() -> None:
     columns: list[tables.Column[tuple[str, int]]] = [
         tables.Column("n", lambda row: row[0]),
         tables.Column("n", lambda row: row[1], ","),
@@ -111,7 +111,7 @@ def evaluated(model: TextClassifier) -> EvaluationResult:
 
 
 @pytest.mark.parametrize("name", ["evaluate", "inspect"])
-def test_many_classes_take_few_steps_each(name: str) -> None:
+def test_tables_of_many_classes_take_linear_time(name: str) -> None:
     def work(model: TextClassifier) -> None:
         if name == "evaluate":
             write_evaluation("table", evaluated(model), show_all=True)

@@ -45,7 +45,7 @@ def words(data: ReportData) -> str:
     return Page("".join(f"<p>{paragraph}</p>" for paragraph in summarize_report(data))).text
 
 
-def test_sections_come_in_order_and_are_in_the_contents() -> None:
+def test_sections_are_in_order_and_in_the_contents() -> None:
     page = Page(build_report_page(example()))
     assert [section["class"] for section in page.all("section")] == SECTIONS
     assert [link["href"] for link in page.all("a")] == [f"#{name}" for name in SECTIONS]
@@ -53,7 +53,7 @@ def test_sections_come_in_order_and_are_in_the_contents() -> None:
     assert len(page.all("h1")) == len(page.all("main")) == 1
 
 
-def test_a_page_of_little_has_only_what_there_is() -> None:
+def test_page_with_little_data_omits_missing_sections() -> None:
     page = Page(build_report_page(bare(example(("only",)))))
     assert [section["class"] for section in page.all("section")] == [
         name for name in SECTIONS if name != "learning"
@@ -63,11 +63,11 @@ def test_a_page_of_little_has_only_what_there_is() -> None:
     assert len([svg for svg in page.all("svg") if svg["class"].startswith("chart")]) == 1
 
 
-def test_everything_has_a_name_for_those_who_do_not_see_it() -> None:
+def test_every_element_has_an_accessible_name() -> None:
     Page(build_report_page(example())).assert_everything_has_a_name()
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
+def test_page_loads_and_runs_nothing() -> None:
     page = Page(build_report_page(example()))
     policy = next(
         meta["content"]
@@ -118,7 +118,7 @@ def test_control_characters_are_shown_as_codes() -> None:
     )
 
 
-def test_the_summary_says_how_good_it_is() -> None:
+def test_summary_states_the_accuracy_and_reliability() -> None:
     said = words(example())
     assert (
         "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.1\u00a0% to 84.1\u00a0%)"
@@ -138,7 +138,7 @@ def test_the_summary_says_how_good_it_is() -> None:
     assert "by 1.0 percentage points in the mean (before calibration by 20.0)" in said
 
 
-def test_the_summary_says_what_is_bad() -> None:
+def test_summary_states_the_weaknesses() -> None:
     data = example()
     assert "rough guide: too high" in words(replace_error(data, 0.05))
     assert "should not be taken at their word: it is surer" in words(replace_error(data, 0.2))
@@ -154,7 +154,7 @@ def test_the_summary_says_what_is_bad() -> None:
     assert "no answer to 7 documents" in words(judged({"cats": {"cats": 299, "": 7}}))
 
 
-def test_the_summary_says_when_the_test_is_unfair() -> None:
+def test_summary_warns_of_leakage() -> None:
     data = example()
     assert "flatter" not in words(data)
     others = _OthersResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
@@ -169,7 +169,7 @@ def test_the_summary_says_when_the_test_is_unfair() -> None:
     )
 
 
-def test_a_forecast_that_is_withheld_says_why() -> None:
+def test_withheld_forecast_states_the_reason() -> None:
     data = example()
     assert data.learning_curve is not None
     forecast = Forecast(2500, withheld="the curve is too short")
@@ -198,13 +198,13 @@ def judged(
     return replace(example(), evaluation=evaluated(labels, confusion))
 
 
-def test_labels_that_the_model_does_not_know_are_named() -> None:
+def test_labels_unknown_to_the_model_are_named() -> None:
     data = judged({**matrix(("cats", "dogs", "fish")), "newts": {"cats": 4}})
     assert "cannot be right on 4 documents of classes that it does not know: newts." in words(data)
     assert "newts" in Page(build_report_page(data)).text
 
 
-def test_with_very_many_classes_the_largest_are_shown() -> None:
+def test_many_classes_are_limited_to_the_largest() -> None:
     labels = [f"class-{number:03}" for number in range(150)]
     confusion = {label: {label: 1 + number % 2} for number, label in enumerate(labels)}
     page = build_report_page(replace(judged(confusion, labels), mistakes=(), top_terms=()))
@@ -213,7 +213,7 @@ def test_with_very_many_classes_the_largest_are_shown() -> None:
     assert len(heads) == 200
 
 
-def test_colours_are_told_apart_by_all() -> None:
+def test_colours_have_sufficient_contrast() -> None:
     style = (HERE / "style.css").read_text(encoding="utf-8")
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
@@ -249,7 +249,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_how_it_was_made(tmp_path: Path) -> None:
+def test_page_shows_how_the_model_was_trained(tmp_path: Path) -> None:
     path = "m.joblib"
     texts = ["a cat and a dog", "dogs bark", "a ship sails", "the harbour"]
     TextClassifier().fit(texts, ["animals", "animals", "ships", "ships"]).save(path)

@@ -47,7 +47,7 @@ def of_class(picture: ET.Element, tag: str, kind: str) -> list[ET.Element]:
 
 
 @given(st.floats(0, 1))
-def test_the_width_of_a_bar_is_its_value(value: float) -> None:
+def test_bar_width_is_its_value(value: float) -> None:
     rects = drawn(draw_bar(value, "")).findall("rect")
     assert [numbers(rect, "width")[0] for rect in rects] == [
         100,
@@ -55,14 +55,14 @@ def test_the_width_of_a_bar_is_its_value(value: float) -> None:
     ]
 
 
-def test_a_bar_shows_its_interval_and_says_what_it_means() -> None:
+def test_bar_shows_its_interval_and_title() -> None:
     picture = drawn(draw_bar(0.5, 'F1 "of" <a>', (0.25, 0.8)))
     assert [numbers(line, "x1", "x2") for line in picture.findall("line")] == [[25, 80]]
     assert picture.findtext("title") == 'F1 "of" <a>'
     assert drawn(draw_bar(0.5, "")).findall("line") == []
 
 
-def test_points_of_a_reliability_diagram() -> None:
+def test_reliability_diagram_has_a_point_per_bin() -> None:
     bins = (
         ReliabilityBin(0, 0, 30, 0.25, 0.5, (0.4, 0.6)),
         ReliabilityBin(0, 0, 0, None, None, None),
@@ -98,7 +98,7 @@ def test_points_of_a_reliability_diagram() -> None:
     )
 
 
-def test_a_reliability_diagram_of_nothing() -> None:
+def test_empty_reliability_diagram_has_no_points() -> None:
     assert list(drawn(draw_reliability_diagram((), "after", "")).iter("circle")) == []
 
 
@@ -108,7 +108,7 @@ def point(
     return CurvePoint(documents, accuracy, (low, high), macro_f1, (0.0, 1.0), training)
 
 
-def test_a_learning_curve() -> None:
+def test_learning_curve_is_drawn_to_scale() -> None:
     points = [
         point(100, 0.5, 0.4, 0.6, 0.45, 0.8),
         point(1000, 0.7, 0.65, 0.75, 0.6, 0.79),
@@ -155,7 +155,7 @@ def test_a_learning_curve() -> None:
     assert of_class(picture, "line", "ahead") == []
 
 
-def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
+def test_forecast_is_drawn_at_the_end_of_the_curve() -> None:
     points = [point(100, 0.5, 0.5, 0.5, 0.5), point(1000, 0.6, 0.6, 0.6, 0.5)]
     picture = drawn(draw_learning_curve(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
     assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [
@@ -175,14 +175,14 @@ def test_a_forecast_stands_at_the_end_of_the_curve() -> None:
     assert without == draw_learning_curve(points, "")
 
 
-def test_a_learning_curve_of_one_point() -> None:
+def test_learning_curve_of_one_point_is_drawn() -> None:
     picture = drawn(draw_learning_curve([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[326, 252]]
     assert [node.text for node in of_class(picture, "text", "x")] == ["7"]
 
 
 @given(st.integers(1, 10**7), st.integers(1, 10**7))
-def test_ticks_lie_within_their_bounds(one: int, other: int) -> None:
+def test_ticks_are_within_their_bounds(one: int, other: int) -> None:
     low, high = sorted((one, other))
     found = _choose_ticks(low, high)
     assert 1 <= len(found) <= 9
@@ -191,7 +191,7 @@ def test_ticks_lie_within_their_bounds(one: int, other: int) -> None:
     assert make_log_scale(low, high)(high) == (1 if low < high else 0.5)
 
 
-def test_the_heat_map() -> None:
+def test_confusion_table_is_a_heat_map_with_numbers() -> None:
     result = example().evaluation
     page = Page(draw_confusion_table(result.per_class, result.confusion))
     cells = [attributes for attributes in page.all("td") if attributes.get("class") != "corner"]
@@ -219,7 +219,7 @@ def test_the_heat_map() -> None:
     ]
 
 
-def test_a_heat_map_of_many_classes_has_no_visible_numbers() -> None:
+def test_heat_map_of_many_classes_has_numbers_only_in_titles() -> None:
     labels = [f"class-{number:02}" for number in range(40)]
     page = Page(draw_confusion_table(example(labels).evaluation.per_class, matrix(labels)))
     assert page.all("table") == [{"class": "heat small"}]
@@ -241,7 +241,7 @@ def test_every_shade_is_in_the_legend() -> None:
 
 
 @given(anything)
-def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
+def test_escaped_html_is_text_and_escaping_is_idempotent(text: str) -> None:
     page = Page(format_html('<p title="{}">{}</p>', text, text))
     assert [name for name, _ in page.elements] == ["p"]
     assert not page.other
@@ -257,7 +257,7 @@ def test_what_is_escaped_is_text_and_stays_so(text: str) -> None:
     assert _escape(_escape(text)) == _escape(text)
 
 
-def test_pairs_that_are_confused_stand_first_and_bars_begin_with_the_worst() -> None:
+def test_confused_pairs_are_adjacent_and_bars_start_with_the_worst() -> None:
     labels = [f"class {number}" for number in range(6)]
     per_class = example(labels).evaluation.per_class
     shown = sort_by_confusion(
@@ -270,7 +270,7 @@ def test_pairs_that_are_confused_stand_first_and_bars_begin_with_the_worst() -> 
 
 
 @given(anything, st.integers(3, 40))
-def test_what_is_shortened_is_no_longer_than_asked(text: str, most: int) -> None:
+def test_shortened_text_is_within_the_limit(text: str, most: int) -> None:
     short = shorten_middle(text, most)
     assert len(short) <= most
     assert (short == text) == (
@@ -279,13 +279,13 @@ def test_what_is_shortened_is_no_longer_than_asked(text: str, most: int) -> None
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "a.b/c-d_e:f", "...", ""])
-def test_breaks_in_names_change_no_letter(text: str) -> None:
+def test_word_breaks_in_names_change_no_letter(text: str) -> None:
     page = Page(f"<p>{insert_word_breaks(text)}</p>")
     assert page.text == Page(f"<p>{_escape(text)}</p>").text
     assert {name for name, _ in page.elements} <= {"p", "wbr"}
 
 
-def test_a_risk_curve_falls_from_the_surest_answers_to_all() -> None:
+def test_risk_curve_falls_from_the_most_probable_predictions_to_all() -> None:
     chart = drawn(
         draw_risk_curve(
             (RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),

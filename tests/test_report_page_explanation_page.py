@@ -64,7 +64,7 @@ def test_words_are_marked_with_their_nats_and_listed() -> None:
         assert not word.nats or f"{word.nats:+.2f}".replace("-", "−") in page.text
 
 
-def test_what_is_not_listed_is_summed() -> None:
+def test_unlisted_contributions_are_summed() -> None:
     of = explained(model(), TEXT)
     (_, without, *_), *listed, (others, *_) = parts = collect_summands(of, 3, "other word")[0]
     assert without == of.prior
@@ -76,7 +76,7 @@ def test_what_is_not_listed_is_summed() -> None:
     assert others in Page(page_of(TEXT, top=3)).text
 
 
-def test_gaussian_classes_and_documents_without_an_answer() -> None:
+def test_gaussian_and_abstained_documents_are_explained() -> None:
     assert "do not add up" in Page(page_of(TEXT, **GAUSSIAN)).text
     page = Page(page_of("cat dog fish", estimate="ml"))
     assert "No answer: impossible" in page.text
@@ -86,11 +86,11 @@ def test_gaussian_classes_and_documents_without_an_answer() -> None:
     assert "∞" in Page(page_of("cat", estimate="ml")).text
 
 
-def test_everything_has_a_name_and_can_be_reached_by_keys() -> None:
+def test_every_element_has_a_name_and_is_reachable_by_keyboard() -> None:
     Page(page_of(TEXT)).assert_everything_has_a_name()
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_runs() -> None:
+def test_page_loads_and_runs_nothing() -> None:
     Page(page_of(*HOSTILE_TEXTS)).assert_nothing_comes_from_elsewhere_or_runs()
     assert "url(" not in (HERE / "explained.css").read_text(encoding="utf-8")
 
@@ -100,7 +100,7 @@ HOSTILE_TEXTS = [text.encode("utf-8", "replace").decode() + " the cat purrs" for
 
 @examples(6)
 @given(texts, st.sampled_from(["cat", "dog", "fish"]))
-def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
+def test_any_text_leaves_the_page_structure_unchanged(text: str, word: str) -> None:
     page = Page(page_of(f"{word} {text}"))
     assert len(page.all("section")) == 1
     assert len(page.all("main")) == 1
@@ -110,7 +110,7 @@ def test_any_text_leaves_the_page_as_it_is(text: str, word: str) -> None:
 @pytest.mark.skipif(
     PROGRAM is None, reason=f"no browser on this machine: none of {', '.join(browser.NAMES)}"
 )
-def test_a_browser_shows_it(tmp_path: Path) -> None:
+def test_browser_renders_the_page(tmp_path: Path) -> None:
     assert PROGRAM is not None
     page = tmp_path / "page.html"
     page.write_text(page_of(TEXT, *HOSTILE_TEXTS, "purrs " * 300), encoding="utf-8")

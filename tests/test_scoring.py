@@ -22,7 +22,7 @@ from nbtext.scoring import (
 from tests.textbook import model_of_china
 
 
-def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> None:
+def test_every_document_has_one_prediction_in_order() -> None:
     problem = DocumentError("not text")
     documents = [
         Document("1", None, b"tokyo"),
@@ -40,7 +40,7 @@ def test_every_document_has_one_answer_in_order_whatever_happened_to_it() -> Non
     assert found[3].probability == pytest.approx(3 / 4)
 
 
-def test_judging_counts_an_impossible_document_as_if_all_classes_were_equally_probable() -> None:
+def test_evaluation_of_an_impossible_document_uses_the_uniform_posterior() -> None:
     documents = [Document("1", "no", b"tokyo"), Document("2", "yes", b"tokyo macao")]
     summary = evaluate_documents(model_of_china(estimate="ml"), documents).summary()
     assert summary["n"] == 2
@@ -49,7 +49,7 @@ def test_judging_counts_an_impossible_document_as_if_all_classes_were_equally_pr
         evaluate_documents(model_of_china(), [])
 
 
-def test_a_full_set_is_no_document_without_known_terms() -> None:
+def test_full_set_is_counted_separately_from_documents_without_known_terms() -> None:
     counts = AnswerCounts()
     answers = [
         Answer("1", ("a", "b"), (0.6, 0.4), notice=FULL_SET),

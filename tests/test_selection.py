@@ -50,7 +50,7 @@ def scores(
 
 
 @given(strategies.corpora)
-def test_presence_is_the_slow_twins_and_scikit_learns_mutual_information(
+def test_presence_matches_the_slow_twin_and_scikit_learn(
     corpus: list[oracle.Labelled],
 ) -> None:
     found, counts = scores(corpus, "presence"), oracle.count(corpus)
@@ -63,7 +63,7 @@ def test_presence_is_the_slow_twins_and_scikit_learns_mutual_information(
 
 
 @given(strategies.corpora)
-def test_chi2_is_the_slow_twins_and_scipys(corpus: list[oracle.Labelled]) -> None:
+def test_chi2_matches_the_slow_twin_and_scipy(corpus: list[oracle.Labelled]) -> None:
     found, counts = scores(corpus, "chi2"), oracle.count(corpus)
     for term in counts.terms:
         assert found[term] == pytest.approx(oracle.chi2(counts, term), rel=1e-11, abs=1e-14)
@@ -82,7 +82,7 @@ def test_chi2_is_the_slow_twins_and_scipys(corpus: list[oracle.Labelled]) -> Non
     "most", [selection.MAX_DENSE_PROBABILITIES, 0], ids=["all classes", "classes with the term"]
 )
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
-def test_mutual_information_and_the_class_that_a_term_speaks_for_are_the_slow_twins(
+def test_mutual_information_and_favoured_class_match_the_slow_twin(
     estimate: str, most: int, corpus: list[oracle.Labelled], smoothing: float
 ) -> None:
     counts = oracle.count(corpus)
@@ -105,7 +105,7 @@ def test_mutual_information_and_the_class_that_a_term_speaks_for_are_the_slow_tw
 
 @pytest.mark.parametrize("estimate", ["mean", "ml"])
 @given(corpus=strategies.corpora, smoothing=st.sampled_from([0.01, 1.0, 30.0]))
-def test_log_odds_are_the_slow_twins(
+def test_log_odds_match_the_slow_twin(
     estimate: str, corpus: list[oracle.Labelled], smoothing: float
 ) -> None:
     counts = oracle.count(corpus)
@@ -124,7 +124,7 @@ def test_log_odds_are_the_slow_twins(
 
 @ALL
 @given(corpus=strategies.corpora, top=st.integers(1, 15))
-def test_a_ranking_falls_keeps_equals_in_order_and_its_top_is_its_beginning(
+def test_ranking_is_descending_stable_and_top_is_its_prefix(
     by: str, corpus: list[oracle.Labelled], top: int
 ) -> None:
     ranking, best = ranked(corpus, by), ranked(corpus, by, top)
@@ -135,7 +135,7 @@ def test_a_ranking_falls_keeps_equals_in_order_and_its_top_is_its_beginning(
 
 
 @ALL
-def test_a_term_that_only_one_class_has_speaks_for_it(by: str) -> None:
+def test_term_in_a_single_class_favours_it(by: str) -> None:
     corpus = [("a", ["ant", "both"]), ("a", ["ant"]), ("b", ["bee", "both"]), ("b", ["bee"])]
     ranking = ranked(corpus, by)
     assert [oracle.count(corpus).terms[j] for j in ranking.terms.tolist()] == ["ant", "bee", "both"]
@@ -143,7 +143,7 @@ def test_a_term_that_only_one_class_has_speaks_for_it(by: str) -> None:
 
 
 @ALL
-def test_a_criterion_scores_each_term_alike_whichever_terms_are_beside_it(by: str) -> None:
+def test_term_score_does_not_depend_on_the_other_terms(by: str) -> None:
     """More terms times classes than are held at once."""
     n_classes, n_terms = 60, MAX_PROBABILITIES_IN_MEMORY // 60 + 500
     random = np.random.default_rng(2)
@@ -167,7 +167,7 @@ def test_only_selected_terms_are_ranked() -> None:
 
 
 @ALL
-def test_terms_of_documents_with_several_labels_are_those_of_each_label_against_the_rest(
+def test_multi_label_terms_are_ranked_by_each_label_against_the_rest(
     by: str,
 ) -> None:
     corpus = [

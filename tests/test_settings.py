@@ -172,7 +172,7 @@ def wrong_values(parameter: Parameter) -> list[object]:
     return [*values, *WRONG.get(parameter.name, ())]
 
 
-def test_every_parameter_has_a_name_of_its_own_and_examples_are_of_those_that_there_are() -> None:
+def test_every_parameter_has_a_unique_name_and_examples_match() -> None:
     names = [parameter.name for parameter in ALL]
     assert len(names) == len(set(names))
     assert {*WRONG, *RIGHT, *TAKES} <= set(names)
@@ -189,12 +189,12 @@ def test_every_parameter_has_a_name_of_its_own_and_examples_are_of_those_that_th
         ("greek", "greek"),
     ],
 )
-def test_a_language_has_a_code(given: str, language: str) -> None:
+def test_language_codes_are_accepted(given: str, language: str) -> None:
     assert Settings(language=given).language == language
     assert set(LANGUAGE_CODES.values()) == {*LANGUAGES, *UNSPACED_LANGUAGES}
 
 
-def test_a_near_miss_is_asked_about() -> None:
+def test_misspelt_value_gives_a_suggestion() -> None:
     with pytest.raises(UsageError, match=r"not 'germna' \(did you mean 'german'\?\)"):
         Settings(language="germna")
 
@@ -208,7 +208,7 @@ def test_a_near_miss_is_asked_about() -> None:
         if value not in VALUE_ALIASES.get(name, {})
     ],
 )
-def test_a_value_that_is_gone_is_refused_with_what_to_use(name: str, value: str) -> None:
+def test_removed_value_is_refused_with_its_replacement(name: str, value: str) -> None:
     [parameter] = [each for each in ALL if each.name == name]
     with pytest.raises(UsageError, match=f"{name} does not take {value}") as refused:
         parameter.validate(value)
@@ -216,7 +216,7 @@ def test_a_value_that_is_gone_is_refused_with_what_to_use(name: str, value: str)
 
 
 @EVERY
-def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(
+def test_invalid_value_error_names_option_and_value(
     parameter: Parameter,
 ) -> None:
     for value in wrong_values(parameter):
@@ -231,13 +231,13 @@ def test_a_wrong_value_is_refused_by_an_error_that_names_option_and_value(
 
 
 @EVERY
-def test_a_default_is_canonical(parameter: Parameter) -> None:
+def test_default_is_canonical(parameter: Parameter) -> None:
     assert parameter.validate(parameter.default) == parameter.default
     assert type(parameter.validate(parameter.default)) is type(parameter.default)
 
 
 @EVERY
-def test_every_parameter_has_a_meaning_that_is_a_sentence_and_a_default_of_plain_json(
+def test_every_parameter_has_a_sentence_and_a_json_default(
     parameter: Parameter,
 ) -> None:
     assert parameter.meaning[0].isupper() or parameter.meaning.startswith("auto")
@@ -247,14 +247,14 @@ def test_every_parameter_has_a_meaning_that_is_a_sentence_and_a_default_of_plain
 
 
 @EVERY
-def test_canonical_values_stay_as_they_are(parameter: Parameter) -> None:
+def test_canonical_values_are_unchanged(parameter: Parameter) -> None:
     for value, canonical in RIGHT.get(parameter.name, ()):
         found = parameter.validate(value)
         assert (found, type(found)) == (canonical, type(canonical))
         assert parameter.validate(found) == found
 
 
-def test_given_values_are_checked_and_others_are_defaults() -> None:
+def test_given_values_are_validated_and_others_are_defaults() -> None:
     found = Settings.from_values({"top": "7", "smoothing": "1e-2"})
     defaults: dict[str, Any] = {parameter.name: parameter.default for parameter in TRAINING}
     assert dict(found) == {**defaults, "top": 7, "smoothing": 0.01}
@@ -264,7 +264,7 @@ def test_given_values_are_checked_and_others_are_defaults() -> None:
 
 
 @pytest.mark.parametrize("kind", [Reading, Settings])
-def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Settings]) -> None:
+def test_settings_are_validated_on_creation_and_immutable(kind: type[Settings]) -> None:
     assert (Reading(encoding="UTF8").encoding, Settings(top="7").top) == ("utf-8", 7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="ngrams must be"):
         replace(Settings(), ngrams=11)
@@ -279,7 +279,7 @@ def test_settings_are_checked_when_they_are_made_and_cannot_change(kind: type[Se
 
 
 @pytest.mark.parametrize("kind", [Reading, Settings])
-def test_values_are_of_the_type_that_their_field_declares(kind: type[Settings]) -> None:
+def test_values_have_the_declared_type(kind: type[Settings]) -> None:
     for field, parameter in zip(fields(kind), kind.parameters(), strict=False):
         declared = str(field.type).replace("None", "NoneType").split(" | ")
         values = [parameter.default, *(canonical for _, canonical in RIGHT.get(field.name, ()))]
@@ -293,6 +293,6 @@ def test_values_are_of_the_type_that_their_field_declares(kind: type[Settings]) 
             assert {type(value).__name__ for value in values} <= set(declared), field.name
 
 
-def test_a_parameter_that_there_is_not_is_named_and_those_that_there_are_are_told() -> None:
+def test_unknown_parameter_is_named_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"'alpha'.*smoothing"):
         Settings.from_values({"alpha": 1})

@@ -49,14 +49,14 @@ def test_permissions_are_kept(tmp_path: Path, mode: int) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o1644])
-def test_a_new_file_does_not_run_as_somebody_else(tmp_path: Path, mode: int) -> None:
+def test_replaced_file_loses_setuid_and_setgid_bits(tmp_path: Path, mode: int) -> None:
     path = write("m", b"old")
     path.chmod(mode)
     replace_file("m", new)
     assert path.stat().st_mode & 0o7777 == mode & 0o777
 
 
-def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(
+def test_side_file_has_the_main_files_permissions_and_replaces_a_link(
     tmp_path: Path,
 ) -> None:
     for name in ("m", "elsewhere"):
@@ -71,7 +71,7 @@ def test_a_file_beside_another_one_has_its_permissions_and_is_no_way_elsewhere(
     assert (content("elsewhere"), names(tmp_path)) == (b"old", ["elsewhere", "m", "m.more"])
 
 
-def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(
+def test_link_swapped_for_the_temporary_file_is_not_written_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("elsewhere", b"precious")
@@ -91,12 +91,12 @@ def test_a_link_put_in_place_of_the_temporary_file_is_not_written_through(
 
 
 @pytest.mark.parametrize(("mask", "mode"), [("022", 0o644), ("077", 0o600), ("002", 0o664)])
-def test_a_new_file_has_the_permissions_of_the_umask(pets: Path, mask: str, mode: int) -> None:
+def test_new_file_has_the_permissions_of_the_umask(pets: Path, mask: str, mode: int) -> None:
     assert bash(f"umask {mask}; $NBTEXT train pets -m new").status == 0
     assert (pets / "new").stat().st_mode & 0o777 == mode
 
 
-def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+def test_symbolic_link_is_kept_and_its_target_written(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     write("real/m", b"old")
     for name, target in (("link", "real/m"), ("dangling", "real/other")):
@@ -107,13 +107,13 @@ def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path: Path) -> None
     assert names(tmp_path / "real") == ["m", "other"]
 
 
-def test_names_of_every_length(tmp_path: Path) -> None:
+def test_file_names_of_every_length_are_replaced(tmp_path: Path) -> None:
     for name in ("m", "x" * 255, "語" * 85, "\udcff\n"):
         replace_file(name, new)
         assert content(name) == b"new"
 
 
-def test_a_folder_is_named_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_the_folder_as_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link").symlink_to("elsewhere/m")
     for given, named in (
@@ -127,7 +127,7 @@ def test_a_folder_is_named_as_it_was_given(tmp_path: Path, monkeypatch: pytest.M
         assert raised.value.where == named
 
 
-def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+def test_directories_pipes_and_loops_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
@@ -145,7 +145,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     assert names(tmp_path) == ["folder", "loop", "pipe"]
 
 
-def test_a_failure_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
+def test_exception_in_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
     write("m", b"old")
 
     def fail(file: IO[bytes]) -> None:
@@ -160,7 +160,7 @@ def test_a_failure_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
 ABANDONED = ".m.nbtext-abcdefg_.tmp"
 
 
-def test_what_a_killed_process_left_goes_and_nothing_else_does(tmp_path: Path) -> None:
+def test_only_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
     others = [
         ".m.nbtext-abcdefgh.tmp.txt", ".m.nbtext-ABCDEFGH.tmp", ".m.nbtext-abc.tmp", ".n.nbtext-abcdefgh.tmp", ".m.tmp", "m.tmp", "x.m.nbtext-abcdefgh.tmp",
     ]  # fmt: skip
@@ -174,7 +174,7 @@ def test_what_a_killed_process_left_goes_and_nothing_else_does(tmp_path: Path) -
     )
 
 
-def test_what_a_running_process_writes_stays(tmp_path: Path) -> None:
+def test_temporary_file_of_a_running_process_is_kept(tmp_path: Path) -> None:
     with (tmp_path / ABANDONED).open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         replace_file("m", new)
@@ -183,7 +183,7 @@ def test_what_a_running_process_writes_stays(tmp_path: Path) -> None:
     assert names(tmp_path) == ["m"]
 
 
-def test_a_file_that_is_removed_before_it_is_locked_is_made_again(
+def test_temporary_file_removed_before_locking_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = fcntl.flock
@@ -202,7 +202,7 @@ def test_a_file_that_is_removed_before_it_is_locked_is_made_again(
     assert (content("m"), names(tmp_path)) == (b"new", ["m"])
 
 
-def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_the_same(
+def test_file_is_written_without_locks_or_directory_listing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -217,7 +217,7 @@ def test_without_locks_and_in_a_folder_that_cannot_be_listed_it_is_written_all_t
     assert names(tmp_path) == [ABANDONED, "m"]
 
 
-def test_a_target_that_cannot_be_is_told_before_the_corpus_is_read(pets: Path) -> None:
+def test_invalid_target_is_reported_before_the_corpus_is_read(pets: Path) -> None:
     os.mkfifo(pets / "endless.tsv")  # reading it would wait for ever
     for target in ("none/m", "pets", "endless.tsv"):
         line = fail(4, "train endless.tsv -m", target)
@@ -225,7 +225,7 @@ def test_a_target_that_cannot_be_is_told_before_the_corpus_is_read(pets: Path) -
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
+def test_folder_without_write_permission_is_reported(shared_folder: Path) -> None:
     code = (
         "import os, sys; from nbtext.cli import main, train; from nbtext import TextClassifier; import nbtext.store\n"
         "import nbtext.cli.corpus, nbtext.classifiers.base, Stemmer, joblib, tempfile\n"
@@ -238,7 +238,7 @@ def test_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 2000])
-def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
+def test_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
     old = content("nbtext.joblib")
     line = error_line(nbtext("train pets", limits={"FSIZE": size}), 4)
     assert line == "nbtext: nbtext.joblib: cannot write: file too large; the file is as it was"
@@ -248,7 +248,7 @@ def test_a_full_disk_leaves_the_old_model(pets: Path, size: int) -> None:
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
 )
-def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal.Signals) -> None:
+def test_signal_during_training_leaves_the_old_model(pets: Path, number: signal.Signals) -> None:
     old = content("nbtext.joblib")
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv"],
@@ -269,7 +269,7 @@ def test_a_signal_while_training_leaves_the_old_model(pets: Path, number: signal
     assert (content("nbtext.joblib"), names(pets)) == (old, ["nbtext.joblib", "pets"])
 
 
-def test_a_model_being_replaced_is_always_a_model(pets: Path) -> None:
+def test_model_being_replaced_can_always_be_loaded(pets: Path) -> None:
     command = [
         sys.executable,
         "-c",

@@ -40,7 +40,7 @@ def appended(path: Path, text: str, before: str = "", room: int | None = None) -
     return python(APPENDING.format(before), path, text, limits=limits)
 
 
-def test_a_log_is_made_and_lines_are_added(tmp_path: Path) -> None:
+def test_append_line_creates_the_file_and_adds_lines(tmp_path: Path) -> None:
     path = tmp_path / "log"
     append_line(str(path), "")
     assert path.read_bytes() == b""
@@ -49,7 +49,7 @@ def test_a_log_is_made_and_lines_are_added(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "one\n" + "é" * 100_000 + "\nthree\n"
 
 
-def test_what_is_no_file_is_written_to_as_it_is() -> None:
+def test_append_line_writes_to_devices_and_pipes_directly() -> None:
     append_line(os.devnull, "one\n")
     with pytest.raises(PathError, match=r"/dev/full: cannot write \(no space left on device\)"):
         append_line("/dev/full", "one\n")
@@ -61,7 +61,7 @@ def test_what_is_no_file_is_written_to_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("room", [0, 1, 50])
-def test_a_line_that_does_not_go_in_whole_does_not_go_in(tmp_path: Path, room: int) -> None:
+def test_partial_line_is_rolled_back(tmp_path: Path, room: int) -> None:
     path = tmp_path / "log"
     path.write_text("before\n")
     assert b"cannot write (file too large)" in appended(path, "x", room=room).err
@@ -71,7 +71,7 @@ def test_a_line_that_does_not_go_in_whole_does_not_go_in(tmp_path: Path, room: i
 NO_LOCKS = "def refuse(*_): raise OSError(37, 'No locks available')\nfcntl.flock = refuse"
 
 
-def test_without_locks_what_others_may_have_added_since_is_not_cut_off(tmp_path: Path) -> None:
+def test_without_locks_a_partial_line_is_not_rolled_back(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("before\n")
     assert b"cannot write (file too large)" in appended(path, "x", NO_LOCKS, room=50).err
@@ -80,7 +80,7 @@ def test_without_locks_what_others_may_have_added_since_is_not_cut_off(tmp_path:
     assert path.read_text() == "before\n" + "x" * 50 + "\n" + "y" * 100 + "\n"
 
 
-def test_who_holds_the_lock_for_long_does_not_keep_others_from_adding(tmp_path: Path) -> None:
+def test_append_line_does_not_wait_for_a_held_lock(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
@@ -89,7 +89,7 @@ def test_who_holds_the_lock_for_long_does_not_keep_others_from_adding(tmp_path: 
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_a_log_that_may_be_written_and_not_read(shared_folder: Path) -> None:
+def test_append_line_works_without_read_permission(shared_folder: Path) -> None:
     path = shared_folder / "log"
     path.write_text("before, without an end")
     path.chmod(0o622)
@@ -98,7 +98,7 @@ def test_a_log_that_may_be_written_and_not_read(shared_folder: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o622
 
 
-def test_lines_of_many_processes_do_not_mix_also_where_some_are_cut(tmp_path: Path) -> None:
+def test_lines_of_many_processes_are_not_mixed(tmp_path: Path) -> None:
     (tmp_path / "log").touch()
     names = ["one", "two", "cut", "cut"]
     children = [start([sys.executable, "-c", APPENDER, name], env=HOUSE) for name in names]

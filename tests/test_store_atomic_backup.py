@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_what_is_there_is_kept_in_place_of_what_was_kept(tmp_path: Path) -> None:
+def test_backup_replaces_the_previous_backup(tmp_path: Path) -> None:
     target = tmp_path / "m"
     keep_backup(target)
     assert names(tmp_path) == []
@@ -37,7 +37,7 @@ def test_what_is_there_is_kept_in_place_of_what_was_kept(tmp_path: Path) -> None
     assert names(tmp_path) == ["m", "m.1"]
 
 
-def test_a_copy_does_where_a_file_can_have_one_name_only(
+def test_backup_is_a_copy_where_hard_links_are_not_permitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -60,7 +60,7 @@ def test_a_copy_does_where_a_file_can_have_one_name_only(
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-def test_what_a_killed_process_left_goes_with_the_next_change(
+def test_files_of_a_killed_backup_are_removed_by_the_next_change(
     tmp_path: Path, has_links: bool
 ) -> None:
     """Also one without a backup; the process is killed when the second name or the copy is there but not in its place."""
@@ -78,7 +78,7 @@ def test_what_a_killed_process_left_goes_with_the_next_change(
     assert names(tmp_path) == ["m"]
 
 
-def test_a_file_that_is_its_own_backup_already(tmp_path: Path) -> None:
+def test_file_that_is_already_its_own_backup_is_kept(tmp_path: Path) -> None:
     write("m", "one")
     for _ in range(2):
         keep_backup(tmp_path / "m")
@@ -86,7 +86,7 @@ def test_a_file_that_is_its_own_backup_already(tmp_path: Path) -> None:
         assert names(tmp_path) == ["m", "m.1"]
 
 
-def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path) -> None:
+def test_every_writing_command_keeps_a_backup(pets: Path) -> None:
     corpus(pets, {"one/birds/1": "the bird sings"})
     first = content("nbtext.joblib")
     write("other", first)
@@ -107,7 +107,7 @@ def test_every_command_that_writes_a_model_keeps_the_one_it_replaces(pets: Path)
     assert "nbtext.joblib.1.1" not in names(pets)
 
 
-def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
+def test_failed_backup_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1").mkdir()
     (pets / "nbtext.joblib.1/x").touch()
     before = content("nbtext.joblib")
@@ -126,7 +126,7 @@ def test_a_backup_that_cannot_be_made_leaves_the_model(pets: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_a_model_of_somebody_else_in_a_sticky_folder_is_refused_before_anything_is_left_there(
+def test_model_of_another_user_in_a_sticky_folder_is_refused(
     shared_folder: Path,
 ) -> None:
     """A second name of such a file could be made there by everybody and be removed by its owner only."""

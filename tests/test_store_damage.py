@@ -43,7 +43,7 @@ def test_every_damage_is_refused(content: bytes, tmp_path: Path) -> None:
         assert str(raised.value).startswith(f"{path}: "), what
 
 
-def test_the_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path) -> None:
+def test_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
     for damaged in (
         b"",
@@ -66,13 +66,13 @@ def test_the_command_refuses_damage_with_one_line(content: bytes, tmp_path: Path
         b"\x80\x04B",
     ],
 )
-def test_what_is_no_model_is_called_so(text: bytes, tmp_path: Path) -> None:
+def test_other_files_are_reported_as_not_a_model(text: bytes, tmp_path: Path) -> None:
     write("m", text)
     with pytest.raises(ModelError, match="not an nbtext model"):
         read_model_file("m")
 
 
-def test_what_is_no_model_is_not_read_as_a_whole(tmp_path: Path) -> None:
+def test_file_that_is_not_a_model_is_not_read_completely(tmp_path: Path) -> None:
     with (tmp_path / "m").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(ModelError, match="not an nbtext model"):
@@ -80,7 +80,7 @@ def test_what_is_no_model_is_not_read_as_a_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.cold("what is imported")
-def test_reading_a_model_imports_neither_joblib_nor_pickle(pets: Path) -> None:
+def test_reading_a_model_imports_no_joblib(pets: Path) -> None:
     code = "import sys; from nbtext.store import read_model_file; read_model_file('nbtext.joblib'); print('joblib' in sys.modules)"
     done = python(code)
     assert (done.status, done.out) == (0, b"False\n"), done

@@ -38,7 +38,7 @@ def alike(found: Any, expected: Any) -> bool:
     return type(found) is type(expected) and bool(found == expected)
 
 
-def test_alike() -> None:
+def test_alike_compares_nested_values_with_a_tolerance() -> None:
     assert alike({"a": [1.0, None, "x"]}, {"a": [1 + 1e-12, None, "x"]})
     assert not alike({"a": [1.0]}, {"a": [1 + 1e-6]})
     assert not alike([1.0, None], [1.0, 2.0])
@@ -46,7 +46,7 @@ def test_alike() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_model_of_a_released_format_scores_as_it_did(path: Path) -> None:
+def test_model_of_a_released_format_scores_unchanged(path: Path) -> None:
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     model = TextClassifier.load(str(path))
     assert alike(answers(model, expected["asked"]), expected["answers"])
@@ -54,14 +54,14 @@ def test_a_model_of_a_released_format_scores_as_it_did(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_an_old_model_saved_again_says_the_same(path: Path, tmp_path: Path) -> None:
+def test_old_model_saved_again_predicts_the_same(path: Path, tmp_path: Path) -> None:
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     TextClassifier.load(str(path)).save("m")
     assert alike(answers(TextClassifier.load("m"), expected["asked"]), expected["answers"])
 
 
 @pytest.mark.parametrize("path", GONE_FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_model_made_with_a_value_that_is_gone_is_refused(path: Path, tmp_path: Path) -> None:
+def test_model_with_a_removed_setting_value_is_refused(path: Path, tmp_path: Path) -> None:
     write("m", path.read_bytes())
     for command in ("classify --text roses", "inspect", "update other"):
         line = fail(3, command, "-m", "m")
@@ -71,7 +71,7 @@ def test_a_model_made_with_a_value_that_is_gone_is_refused(path: Path, tmp_path:
         )
 
 
-def test_every_format_there_was_and_every_kind_of_model_has_its_files() -> None:
+def test_every_format_and_kind_of_model_has_fixtures() -> None:
     assert {path.parent.name for path in FILES} == {
         f"format-{number}" for number in range(EARLY_FORMAT_VERSION + 1, FORMAT_VERSION + 1)
     }
@@ -103,14 +103,14 @@ def test_every_command_refuses_a_model_of_an_early_format(command: str) -> None:
 
 
 @pytest.mark.usefixtures("pets")
-def test_what_checks_a_model_finds_an_early_format() -> None:
+def test_doctor_reports_an_early_format() -> None:
     write("early", put_together({}, b"", version=EARLY_FORMAT_VERSION))
     done = nbtext("doctor -m early")
     assert (done.status, done.notes) == (3, [f"nbtext: early: {EARLY}"])
 
 
 @pytest.mark.usefixtures("tmp_path")
-def test_what_follows_the_number_of_an_early_format_does_not_matter() -> None:
+def test_early_format_is_recognised_by_its_version_only() -> None:
     header = put_together({}, b"", version=EARLY_FORMAT_VERSION)[:HEAD]
     for follows in (b"", b"x", bytes(10_000), b"{}0"):
         write("m", header + follows)
