@@ -27,7 +27,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     return taken_apart(path.read_bytes())
 
 
-def test_a_file_put_together_again_is_a_model(parts: Parts, tmp_path: Path) -> None:
+def test_reassembled_file_is_a_valid_model(parts: Parts, tmp_path: Path) -> None:
     assert outcome(tmp_path / "m", put_together(parts.decoded, parts.payload)) == ""
 
 
@@ -39,14 +39,14 @@ def test_a_file_put_together_again_is_a_model(parts: Parts, tmp_path: Path) -> N
     ],
     ids=str,
 )  # fmt: skip
-def test_lengths_that_lie_are_found(parts: Parts, tmp_path: Path, lie: dict[str, int]) -> None:
+def test_wrong_lengths_are_detected(parts: Parts, tmp_path: Path, lie: dict[str, int]) -> None:
     content = put_together(parts.decoded, parts.payload, **lie)
     sizes = f"it has {len(content)} bytes, its header says"
     reason = "its checksum is wrong" if lie == {"payload_length": 0} else sizes
     assert f"the model is damaged: {reason}" in outcome(tmp_path / "m", content)
 
 
-def test_versions(parts: Parts, tmp_path: Path) -> None:
+def test_other_format_versions_are_refused(parts: Parts, tmp_path: Path) -> None:
     for version in (3, 2**32 - 1):
         message = outcome(
             tmp_path / "m", put_together(parts.decoded, parts.payload, version=version)
@@ -60,9 +60,7 @@ def test_versions(parts: Parts, tmp_path: Path) -> None:
     )
 
 
-def test_bytes_after_the_end_are_refused_even_with_a_true_digest(
-    parts: Parts, tmp_path: Path
-) -> None:
+def test_trailing_bytes_are_refused_even_with_a_valid_digest(parts: Parts, tmp_path: Path) -> None:
     content = put_together(parts.decoded, parts.payload)
     said = f"it has {len(content) + 1} bytes, its header says {len(content)}"
     assert f"the model is damaged: {said}" in outcome(tmp_path / "m", content + b"x")
@@ -99,7 +97,7 @@ INDEXES: dict[str, list[bytes]] = {
     [(reason, index) for reason, indexes in INDEXES.items() for index in indexes],
     ids=lambda part: repr(part[:40]) if isinstance(part, bytes) else "",
 )
-def test_an_index_of_another_form_is_refused(
+def test_malformed_index_is_refused(
     parts: Parts, tmp_path: Path, reason: str, index: bytes
 ) -> None:
     assert reason in outcome(tmp_path / "m", put_together(index, parts.payload))
@@ -121,7 +119,7 @@ OF_PLACES = (
 
 
 @pytest.mark.parametrize("field", ["dtype", "shape", "offset"])
-def test_wild_places_are_refused_or_make_a_model_that_works(
+def test_invalid_array_descriptions_are_refused_or_give_a_working_model(
     parts: Parts, tmp_path: Path, field: str
 ) -> None:
     refused = 0
@@ -160,7 +158,7 @@ def test_overlaps_and_gaps_are_refused(parts: Parts, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change", ["renamed", "left out", "described in part", "described with more"]
 )
-def test_every_array_is_needed_and_described_exactly(
+def test_every_array_is_required_and_described_exactly(
     parts: Parts, tmp_path: Path, change: str
 ) -> None:
     for name in parts.decoded["arrays"]:
@@ -188,7 +186,7 @@ SETTING_VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def test_every_setting_of_another_type_is_refused_or_makes_a_model_that_works(
+def test_settings_of_another_type_are_refused_or_give_a_working_model(
     parts: Parts, tmp_path: Path
 ) -> None:
     works = 0
@@ -211,7 +209,7 @@ def test_every_setting_of_another_type_is_refused_or_makes_a_model_that_works(
 
 
 @pytest.mark.parametrize("filling", [b"{},", b"[],", b"1.5,", b'"ab",', b"-9,"])
-def test_a_large_index_does_not_ask_for_much_memory(tmp_path: Path, filling: bytes) -> None:
+def test_large_index_takes_little_memory(tmp_path: Path, filling: bytes) -> None:
     write_model_file("m", {}, {"x": np.zeros(10, np.uint8)})
     head = b'{"settings":{"a":['
     for size in ((1 << 22) - 200, 1 << 23):
@@ -224,7 +222,7 @@ def test_a_large_index_does_not_ask_for_much_memory(tmp_path: Path, filling: byt
 @pytest.mark.skipif(
     not HOSTILE.exists(), reason="the collection of hostile files is not beside the repository"
 )
-def test_hostile_files(tmp_path: Path) -> None:
+def test_hostile_files_are_refused_and_run_no_code(tmp_path: Path) -> None:
     assert run([sys.executable, HOSTILE, "files"]).status == 0
     files = sorted((tmp_path / "files").glob("*.joblib"))
     assert len(files) > 30

@@ -39,7 +39,7 @@ SHAPES = st.lists(
 
 
 @given(settings=PLAIN, shapes=SHAPES, before=st.integers(0, 40))
-def test_the_stream_is_that_of_joblib_and_arrays_begin_where_it_says(
+def test_stream_equals_joblib_dump_with_the_reported_offsets(
     settings: object, shapes: list[tuple[str, int]], before: int
 ) -> None:
     arrays = {

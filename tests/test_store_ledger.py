@@ -67,7 +67,7 @@ def contents(found: Ledger | None) -> Entries:
 
 
 @given(entries, st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["x", "z", None])))
-def test_a_ledger_is_a_dictionary(first: Entries, changes: dict[bytes, str | None]) -> None:
+def test_ledger_behaves_like_a_dictionary(first: Entries, changes: dict[bytes, str | None]) -> None:
     expected = {key: label for key, label in {**first, **changes}.items() if label is not None}
     assert (
         contents(ledger(first).with_labels(keys(list(changes)), list(changes.values()))) == expected
@@ -75,7 +75,7 @@ def test_a_ledger_is_a_dictionary(first: Entries, changes: dict[bytes, str | Non
 
 
 @given(st.lists(entries, min_size=1, max_size=4))
-def test_ledgers_are_joined_as_dictionaries_are(parts: list[Entries]) -> None:
+def test_joined_ledgers_behave_like_updated_dictionaries(parts: list[Entries]) -> None:
     expected: Entries = {}
     for part in parts:
         expected |= part
@@ -93,7 +93,7 @@ def test_labels_are_renamed(first: Entries, old: str, new: str) -> None:
 
 
 @given(entries)
-def test_a_section_holds_the_ledger_and_equal_entries_are_the_same_bytes(held: Entries) -> None:
+def test_ledger_section_is_read_back_and_equal_entries_give_equal_bytes(held: Entries) -> None:
     content = ledger(held).to_bytes()
     assert contents(Ledger.from_bytes(content)) == held
     assert len(content) < 100 + 20 * len(held)
@@ -114,7 +114,7 @@ def test_a_section_holds_the_ledger_and_equal_entries_are_the_same_bytes(held: E
         (-5, None, "length"),
     ],
 )
-def test_hostile_sections(begin: int, patch: bytes | None, message: str) -> None:
+def test_malformed_sections_are_refused(begin: int, patch: bytes | None, message: str) -> None:
     content = bytearray(ledger({KEYS[0]: "x", KEYS[3]: "y"}).to_bytes())
     begin %= len(content)
     content[begin:] = b"" if patch is None else patch + content[begin + len(patch) :]
@@ -122,7 +122,7 @@ def test_hostile_sections(begin: int, patch: bytes | None, message: str) -> None
         Ledger.from_bytes(bytes(content))
 
 
-def test_entries_out_of_order_are_refused() -> None:
+def test_unsorted_entries_are_refused() -> None:
     content = ledger({KEYS[0]: "x", KEYS[3]: "x"}).to_bytes()
     with pytest.raises(ModelError, match="not sorted"):
         Ledger.from_bytes(content.replace(KEYS[0] + KEYS[3], KEYS[3] + KEYS[0]))
@@ -138,7 +138,7 @@ def written(tmp_path: Path) -> tuple[Path, bytes, int]:
     return path, content, len(content) - len(section)
 
 
-def test_every_flipped_bit_is_found(written: tuple[Path, bytes, int]) -> None:
+def test_every_flipped_bit_is_detected(written: tuple[Path, bytes, int]) -> None:
     path, content, begin = written
     for at in range(begin, len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])
@@ -150,7 +150,7 @@ def test_every_flipped_bit_is_found(written: tuple[Path, bytes, int]) -> None:
         assert raised.value.where == str(path)
 
 
-def test_every_truncation_is_found(written: tuple[Path, bytes, int]) -> None:
+def test_every_truncation_is_detected(written: tuple[Path, bytes, int]) -> None:
     path, content, begin = written
     for damaged in (*(content[:end] for end in range(begin, len(content))), content + b"\0"):
         path.write_bytes(damaged)
@@ -163,13 +163,13 @@ def test_every_truncation_is_found(written: tuple[Path, bytes, int]) -> None:
         assert read_model_file(str(path)) == ({}, {})
 
 
-def test_a_fingerprint_is_half_of_a_digest() -> None:
+def test_fingerprint_is_half_of_a_digest() -> None:
     assert compute_fingerprint(b"abc") == bytes.fromhex(
         "ba7816bf8f01cfea414140de5dae2223"
     )  # FIPS 180-4, example
 
 
-def test_a_model_is_told_by_the_digest_in_its_header(tmp_path: Path) -> None:
+def test_model_is_identified_by_the_digest_in_its_header(tmp_path: Path) -> None:
     path = tmp_path / "model"
     found = []
     for number in (1, 2, 1):
@@ -184,7 +184,7 @@ def test_a_model_is_told_by_the_digest_in_its_header(tmp_path: Path) -> None:
     assert read_digest(str(tmp_path)) == read_digest(str(tmp_path / "none")) == NO_MODEL_DIGEST
 
 
-def test_a_model_that_cannot_be_opened_just_now_is_not_taken_for_none(tmp_path: Path) -> None:
+def test_model_that_cannot_be_opened_temporarily_is_not_treated_as_missing(tmp_path: Path) -> None:
     write_model_file(str(tmp_path / "model"), {}, {})
     code = (
         "import resource, sys; from nbtext.store.model_file import read_digest\n"

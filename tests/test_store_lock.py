@@ -66,7 +66,9 @@ def holder(pets: Path) -> Iterator[Running]:
         child.kill()
 
 
-def test_the_lock_is_named_as_the_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_file_is_named_after_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real/m")
@@ -86,7 +88,7 @@ def test_the_lock_is_named_as_the_model_is(tmp_path: Path, monkeypatch: pytest.M
     assert failed.value.where == "none/m.lock"
 
 
-def test_nothing_is_left(tmp_path: Path) -> None:
+def test_lock_file_is_removed_afterwards(tmp_path: Path) -> None:
     with lock_path("m", 0):
         assert names(tmp_path) == ["m.lock"]
     with pytest.raises(KeyboardInterrupt), lock_path("m", 0):
@@ -94,7 +96,7 @@ def test_nothing_is_left(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
+def test_lock_is_exclusive_even_in_one_process(tmp_path: Path) -> None:
     path = "m"
     with lock_path(path, 0):
         with (
@@ -111,7 +113,7 @@ def test_one_at_a_time_even_in_one_process(tmp_path: Path) -> None:
         pass
 
 
-def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
+def test_waiting_thread_gets_the_lock_when_it_is_free(tmp_path: Path) -> None:
     path, order = "m", []
     with lock_path(path, 0):
         begun = threading.Event()
@@ -130,7 +132,7 @@ def test_whoever_waits_gets_it_when_it_is_free(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
+def test_concurrent_processes_count_to_a_thousand(tmp_path: Path) -> None:
     write("number", "0")
     children = [start([sys.executable, "-c", COUNTER], env=HOUSE) for _ in range(5)]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * 5
@@ -138,14 +140,14 @@ def test_many_processes_count_to_a_thousand(tmp_path: Path) -> None:
     assert names(tmp_path) == ["number"]
 
 
-def test_a_stale_lock_file_does_not_matter(tmp_path: Path) -> None:
+def test_stale_lock_file_is_ignored(tmp_path: Path) -> None:
     write("m.lock", "anything")
     with lock_path("m", 0):
         pass
     assert names(tmp_path) == []
 
 
-def test_what_cannot_be_a_lock_file(tmp_path: Path) -> None:
+def test_invalid_lock_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.lock").mkdir()
     (tmp_path / "b.lock").symlink_to("elsewhere")
     os.mkfifo(tmp_path / "c.lock")
@@ -163,7 +165,7 @@ def test_what_cannot_be_a_lock_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP], ids=errno.errorcode.get
 )
-def test_where_there_are_no_locks_nothing_is_left(
+def test_file_system_without_locks_is_reported_and_nothing_left(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -185,7 +187,7 @@ def test_where_there_are_no_locks_nothing_is_left(
     ["merge", "nbtext.joblib", "second", "--to", "nbtext.joblib"], ["promote", "second"], ["tune", "pets", "--try", "smoothing=1,2", "--folds", "2", "-q"]],
     ids=lambda command: command[0],
 )  # fmt: skip
-def test_fault_36_a_lock_that_is_held_too_long_is_status_5(
+def test_fault_36_lock_held_too_long_is_status_5(
     pets: Path, holder: Running, command: list[str]
 ) -> None:
     corpus(pets, {"one/cats/1": PETS["cats/1"]})
@@ -200,12 +202,12 @@ def test_fault_36_a_lock_that_is_held_too_long_is_status_5(
     assert content("nbtext.joblib") == model
 
 
-def test_readers_do_not_wait(pets: Path, holder: Running) -> None:
+def test_readers_do_not_wait_for_the_lock(pets: Path, holder: Running) -> None:
     for command in (["classify", "pets"], ["evaluate", "pets", "-q"], ["inspect"]):
         succeed(*command)
 
 
-def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holder: Running) -> None:
+def test_fault_37_lock_of_a_killed_process_is_free(pets: Path, holder: Running) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert "nbtext.joblib.lock" in names(pets)
@@ -214,7 +216,7 @@ def test_fault_37_the_lock_of_a_killed_process_is_free_at_once(pets: Path, holde
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> None:
+def test_fault_38_folder_without_write_permission_is_reported(shared_folder: Path) -> None:
     corpus(shared_folder, PET_FILES)
     succeed("train pets", cwd=shared_folder)
     code = (
@@ -227,7 +229,7 @@ def test_fault_38_a_folder_that_may_not_be_written_to(shared_folder: Path) -> No
     assert names(shared_folder) == ["nbtext.joblib", "pets"]
 
 
-def test_documents_are_read_before_the_lock_is_taken(pets: Path) -> None:
+def test_documents_are_read_before_the_lock_is_acquired(pets: Path) -> None:
     """An update that waits for its documents does not keep another from being done."""
     os.mkfifo(pets / "slow.tsv")
     script = """

@@ -71,7 +71,7 @@ def same(first: dict[str, NDArray[Any]], second: dict[str, Any]) -> bool:
     st.dictionaries(st.text(), plain, max_size=4),
     st.dictionaries(names, plain_arrays(), max_size=6),
 )
-def test_what_is_written_is_read_by_nbtext_and_by_joblib(
+def test_written_file_is_read_by_nbtext_and_by_joblib(
     tmp_path_factory: pytest.TempPathFactory,
     settings: dict[str, Any],
     arrays: dict[str, NDArray[Any]],
@@ -89,14 +89,14 @@ def test_what_is_written_is_read_by_nbtext_and_by_joblib(
         assert same(present, loaded)
 
 
-def test_arrays_read_cannot_be_written_to(tmp_path: Path) -> None:
+def test_loaded_arrays_are_read_only(tmp_path: Path) -> None:
     write_model_file("m", {}, ARRAYS)
     _, arrays = read_model_file("m")
     with pytest.raises(ValueError, match="read-only"):
         arrays["bytes"][0] = 1
 
 
-def test_the_file_is_laid_out_as_documented(tmp_path: Path) -> None:
+def test_file_layout_matches_the_documentation(tmp_path: Path) -> None:
     write_model_file("m", SETTINGS, ARRAYS)
     content = (tmp_path / "m").read_bytes()
     assert content[:3] == b"\x80\x04B"
@@ -130,7 +130,7 @@ def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
     assert content("a") == content("again")
 
 
-def test_arrays_of_another_process_give_the_same_bytes(tmp_path: Path) -> None:
+def test_unpickled_arrays_give_the_same_bytes(tmp_path: Path) -> None:
     """Pickle writes a type again that is equal to one before but is not the same object."""
     arrays = {name: np.arange(3, dtype=np.uint8) for name in "abc"}
     arrived = {"a": arrays["a"], "b": pickle.loads(pickle.dumps(arrays["b"])), "c": arrays["c"]}
@@ -151,15 +151,13 @@ def test_arrays_of_another_process_give_the_same_bytes(tmp_path: Path) -> None:
         np.array([1], ">u4"),
     ],
 )
-def test_arrays_that_a_reader_would_refuse_are_not_written(
-    tmp_path: Path, array: NDArray[Any]
-) -> None:
+def test_unsupported_arrays_are_not_written(tmp_path: Path, array: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match="does not go into a model file"):
         write_model_file("m", {}, {"x": np.asarray(array)})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> None:
+def test_unsupported_settings_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has room for"):
         write_model_file("m", {"long": "x" * MAX_INDEX_BYTES}, {})
     with pytest.raises(ValueError, match="not JSON compliant"):
@@ -167,7 +165,7 @@ def test_settings_that_a_reader_would_refuse_are_not_written(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(
+def test_file_swapped_during_writing_is_not_unpickled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dump = joblib_stream.write_joblib
@@ -187,6 +185,6 @@ def test_what_others_put_in_place_of_the_file_being_written_is_not_unpickled(
     assert read_model_file("m")[0] == SETTINGS
 
 
-def test_a_missing_model_is_told_with_its_name(tmp_path: Path) -> None:
+def test_missing_model_is_reported_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"nothing: there is no model; make one with nbtext train"):
         read_model_file("nothing")

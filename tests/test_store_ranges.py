@@ -184,7 +184,7 @@ def is_refused(path: Path, what: str) -> bool:
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("changed", [changed_settings, changed_arrays])
-def test_one_changed_number_is_refused_or_does_no_harm(
+def test_one_changed_number_is_refused_or_harmless(
     tmp_path: Path, content: bytes, changed: Any
 ) -> None:
     refused = []
@@ -231,7 +231,7 @@ ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_models_that_were_found(tmp_path: Path, attack: str) -> None:
+def test_malformed_models_from_past_failures_are_refused(tmp_path: Path, attack: str) -> None:
     name, place, value, reason = ATTACKS[attack]
     parts = taken_apart((FOLDER / f"format-2/{name}.model").read_bytes())
     write("m", put_together(parts.decoded, parts.payload))

@@ -19,12 +19,12 @@ DEEP = "[" * 100_000
         ('{"a"', "Expecting"),
     ],
 )
-def test_what_json_does_not_allow_is_a_value_error(text: str | bytes, problem: str) -> None:
+def test_invalid_json_raises_value_error(text: str | bytes, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         parse_json(text)
 
 
-def test_what_json_allows_is_read() -> None:
+def test_valid_json_is_parsed() -> None:
     assert parse_json('{"a": [1, 2.5, null], "b": {"a": "x"}}') == {
         "a": [1, 2.5, None],
         "b": {"a": "x"},

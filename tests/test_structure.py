@@ -99,7 +99,7 @@ def room(module: str) -> str:
     return "" if second in ("", "TextClassifier") else second
 
 
-def test_a_room_imports_only_from_rooms_below() -> None:
+def test_package_imports_only_packages_below() -> None:
     for path in FILES:
         own = room(name_of(path))
         if own:
@@ -117,11 +117,11 @@ def test_a_room_imports_only_from_rooms_below() -> None:
             assert [module for module in beside if room(module) != "errors"] == [], path
 
 
-def test_every_module_stands_in_a_room() -> None:
+def test_every_module_is_in_a_known_package() -> None:
     assert {room(name_of(path)) for path in FILES} - {""} <= set(FLOOR)
 
 
-def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only() -> None:
+def test_report_imports_the_model_only_for_types() -> None:
     for path in [path for path in FILES if room(name_of(path)) == "report"]:
         assert [
             found.module
@@ -130,7 +130,7 @@ def test_a_report_is_made_of_plain_values_and_knows_the_model_by_its_types_only(
         ] == [], path
 
 
-def test_the_store_knows_nothing_but_errors() -> None:
+def test_store_imports_only_basic_packages() -> None:
     for path in [path for path in FILES if room(name_of(path)) == "store"]:
         assert {room(found.module) for found in imports(path)} <= {
             "store",
@@ -142,7 +142,7 @@ def test_the_store_knows_nothing_but_errors() -> None:
         }, path
 
 
-def test_names_of_types_are_for_annotations_alone() -> None:
+def test_type_names_are_imported_only_for_annotations() -> None:
     for path in FILES:
         assert [
             found
@@ -151,7 +151,7 @@ def test_names_of_types_are_for_annotations_alone() -> None:
         ] == [], path
 
 
-def test_no_module_imports_itself_in_a_circle() -> None:
+def test_no_module_is_in_an_import_cycle() -> None:
     """Imports for types count too: of two modules that name each other's types neither can be read first."""
     graph = {name_of(file): {target(found.module) for found in imports(file)} for file in FILES}
     for start, imported in graph.items():
@@ -169,13 +169,13 @@ def target(module: str) -> str:
     return module if module in NAMES else module.rpartition(".")[0]
 
 
-def test_modules_say_what_they_are_for() -> None:
+def test_every_module_has_a_docstring_and_a_specific_name() -> None:
     for path in FILES:
         assert ast.get_docstring(parsed(path)), path
         assert not re.search("util|helper|common|misc", path.stem), path
 
 
-def test_only_the_command_line_prints_and_ends_the_process() -> None:
+def test_only_the_command_line_prints_and_exits() -> None:
     for path in [path for path in FILES if room(name_of(path)) not in ("cli", "__main__")]:
         forbidden = {
             "print",
@@ -195,7 +195,7 @@ def test_only_the_command_line_prints_and_ends_the_process() -> None:
         assert [call for call in calls if call in forbidden] == [], path
 
 
-def test_no_file_names_a_place_on_one_machine() -> None:
+def test_no_file_contains_a_path_of_one_machine() -> None:
     places = re.compile(r"(?<![\w.])/(?:home|work|Users|root|tmp|mnt|opt|var)/\w")
     suffixes = {".py", ".md", ".toml", ".txt", ".cfg", ".yml", ".yaml", ""}
     folders = ("nbtext", "tests", "docs", "bench", "corpora")
@@ -223,7 +223,7 @@ def test_no_two_files_share_a_name() -> None:
     assert [stem for stem, number in stems.items() if number > 1] == []
 
 
-def test_a_public_name_is_defined_once() -> None:
+def test_public_name_is_defined_once() -> None:
     """But for what all commands, or all formats, have: these are found by their module."""
     defined = Counter(
         node.name
@@ -234,7 +234,7 @@ def test_a_public_name_is_defined_once() -> None:
     assert {name for name, number in defined.items() if number > 1} - {"command"} == set()
 
 
-def test_no_room_is_too_large() -> None:
+def test_no_package_is_too_large() -> None:
     """But for the commands, of which each is a file."""
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     rooms = {room(name_of(path)) for path in FILES} - {""}

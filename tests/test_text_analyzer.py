@@ -64,7 +64,7 @@ def fast(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]
 
 @examples(25)
 @given(st.lists(st.lists(strategies.documents, max_size=5), max_size=4))
-def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]]) -> None:
+def test_fast_path_matches_the_slow_twin_for_every_block(batches: list[list[bytes]]) -> None:
     names = Names()
     analyzer = Analyzer(STOP_WORDS, lambda words: [cut(word) for word in words], names.find)
     for texts in batches:
@@ -73,7 +73,7 @@ def test_every_block_means_what_the_slow_path_says(batches: list[list[bytes]]) -
         ]
 
 
-def test_every_hard_text_keeps_its_meaning_when_it_comes_again() -> None:
+def test_hard_texts_keep_their_terms_when_repeated() -> None:
     names = Names()
     analyzer = Analyzer((), list, names.find)
     texts = [piece.encode() for piece in strategies.HARD]
@@ -83,7 +83,7 @@ def test_every_hard_text_keeps_its_meaning_when_it_comes_again() -> None:
     assert fast(analyzer, names, [b" ".join(texts)]) == [[term for row in wanted for term in row]]
 
 
-def test_more_long_forms_than_tables_begin_with_keep_their_meanings_beside_overlong_ones() -> None:
+def test_long_forms_keep_their_terms_when_the_table_grows() -> None:
     overlong = b"z" * 70
     forms = [b"abcdefgh%05d" % number for number in range(40_000)]
     names = Names()
@@ -92,7 +92,7 @@ def test_more_long_forms_than_tables_begin_with_keep_their_meanings_beside_overl
         assert fast(analyzer, names, texts) == [[text.decode()] for text in texts]
 
 
-def test_more_short_forms_than_tables_begin_with_keep_their_meanings() -> None:
+def test_short_forms_keep_their_terms_when_the_table_grows() -> None:
     forms = [b"%06x" % number for number in range(150_000)]
     names = Names()
     analyzer = Analyzer((), list, names.find)
@@ -101,7 +101,7 @@ def test_more_short_forms_than_tables_begin_with_keep_their_meanings() -> None:
 
 
 @given(st.lists(strategies.documents, max_size=5), st.lists(strategies.documents, max_size=5))
-def test_terms_that_a_fixed_vocabulary_does_not_hold_are_unknown_in_their_place(
+def test_terms_outside_a_fixed_vocabulary_are_unknown(
     seen: list[bytes], asked: list[bytes]
 ) -> None:
     growing = GrowingVocabulary()
@@ -117,7 +117,7 @@ def test_terms_that_a_fixed_vocabulary_does_not_hold_are_unknown_in_their_place(
     ]
 
 
-def test_stop_words_go_before_stemming() -> None:
+def test_stop_words_are_removed_before_stemming() -> None:
     names = Names()
     analyzer = Analyzer(
         ("caring",), lambda words: [word.removesuffix("ing") for word in words], names.find
@@ -177,7 +177,7 @@ def words_of(parts: list[Surfaces]) -> list[str]:
 
 @examples(6)
 @given(documents, SIZES)
-def test_pieces_are_the_documents_and_split_no_word(texts: list[bytes], size: int) -> None:
+def test_pieces_join_to_the_documents_and_split_no_word(texts: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbtext.text.analyzer.MAX_PIECE_BYTES", size)
         found = list(split_texts(texts, SEPARATORS))
@@ -193,7 +193,7 @@ def test_pieces_are_the_documents_and_split_no_word(texts: list[bytes], size: in
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_counts_in_pieces_are_those_of_whole_documents(name: str) -> None:
+def test_counts_of_pieces_equal_counts_of_whole_documents(name: str) -> None:
     @examples(6)
     @given(documents, SIZES)
     def of_documents(texts: list[bytes], size: int) -> None:
@@ -214,7 +214,9 @@ features = st.lists(
 @given(
     st.lists(features.map(lambda items: " ".join(items).encode()), min_size=1, max_size=5), SIZES
 )
-def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes], size: int) -> None:
+def test_counted_features_in_pieces_equal_those_of_whole_lines(
+    texts: list[bytes], size: int
+) -> None:
     assert same(
         in_pieces(size, texts, {}, {"format": "svmlight"}),
         in_pieces(WHOLE, texts, {}, {"format": "svmlight"}),
@@ -231,7 +233,7 @@ def test_counted_features_in_pieces_are_those_of_whole_lines(texts: list[bytes],
     )
 
 
-def test_a_model_of_pieces_has_the_same_bytes_and_gives_the_same_answers(tmp_path: Path) -> None:
+def test_model_trained_in_pieces_has_the_same_bytes_and_predictions(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     texts = [
         " ".join(f"w{number}" for number in generator.geometric(0.05, size))
@@ -265,7 +267,7 @@ def peak(text: bytes, reading: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("reading", [{}, {"format": "svmlight"}], ids=["text", "svmlight"])
-def test_a_long_document_takes_memory_for_little_more_than_itself(
+def test_long_document_takes_memory_in_proportion_to_its_size(
     reading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It took more than 17 times its size."""
@@ -279,7 +281,7 @@ def test_a_long_document_takes_memory_for_little_more_than_itself(
     assert large < DOUBLE * small
 
 
-def test_a_long_word_takes_memory_for_little_more_than_itself() -> None:
+def test_long_word_takes_memory_in_proportion_to_its_size() -> None:
     """Each of its bytes took a place of eight bytes in two arrays."""
     word = b"x" * (1 << 22)
     assert peak(word, {}) - peak(b"word", {}) < 8 * len(word)

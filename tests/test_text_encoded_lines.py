@@ -77,7 +77,7 @@ def encoded(data: bytes) -> dict[str, list[bytes]]:
 @pytest.mark.parametrize("data", [NOISE, BITMAP, PROSE], ids=["noise", "bitmap", "prose"])
 @pytest.mark.parametrize("kind", encoded(NOISE))
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-def test_encoded_data_is_dropped_and_nothing_around_it(
+def test_encoded_lines_are_dropped_and_the_others_kept(
     data: bytes, kind: str, line_end: bytes
 ) -> None:
     lines = encoded(data)[kind]
@@ -88,7 +88,7 @@ def test_encoded_data_is_dropped_and_nothing_around_it(
     assert counts.tolist() == [len(lines), 0, len(lines)]
 
 
-def test_lines_between_the_marks_of_yenc_are_dropped() -> None:
+def test_yenc_lines_between_markers_are_dropped() -> None:
     mark, end = b"=ybegin line=128 size=700 name=moon.gif", b"=yend size=700"
     for data in (NOISE, BITMAP, PROSE):
         lines = yenc(data)
@@ -102,9 +102,7 @@ def test_lines_between_the_marks_of_yenc_are_dropped() -> None:
     )
 
 
-def test_a_full_line_of_uuencode_alone_is_dropped_and_one_of_base64_if_a_padded_one_follows() -> (
-    None
-):
+def test_single_uuencode_line_and_base64_before_padding_are_dropped() -> None:
     for data in (NOISE, PROSE):
         assert drop_encoded_lines([b"see:\n" + uuencode(data, backtick=True)[3]])[0] == [b"see:\n"]
     signature = [
@@ -156,7 +154,7 @@ NATURAL = {
 
 
 @pytest.mark.parametrize("kind", NATURAL)
-def test_nothing_else_is_dropped(kind: str) -> None:
+def test_natural_lines_are_not_dropped(kind: str) -> None:
     for text in ("\n".join(NATURAL[kind]), "\r\n\r\n".join(NATURAL[kind])):
         assert find_encoded_lines([text.encode()]) == {}
 
@@ -226,7 +224,7 @@ texts = st.lists(
 
 @examples(100)
 @given(st.lists(texts, max_size=4))
-def test_lines_are_judged_text_by_text_as_if_each_line_were_looked_at(block: list[bytes]) -> None:
+def test_encoded_lines_match_a_check_of_each_line(block: list[bytes]) -> None:
     found = find_encoded_lines(block)
     for number, text in enumerate(block):
         begins = [0, *(place + 1 for place, byte in enumerate(text) if byte == ord("\n"))]
@@ -242,7 +240,7 @@ def test_lines_are_judged_text_by_text_as_if_each_line_were_looked_at(block: lis
 @pytest.mark.parametrize(
     "parameters", [{}, {"ngrams": 2, "char_ngrams": "3"}, {"encoded_lines": "keep"}]
 )
-def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(
+def test_traced_tokens_match_the_counts_and_dropped_ones_have_a_reason(
     parameters: dict[str, Any],
 ) -> None:
     analysis = Analysis(Settings(stop_words="none", unspaced="pairs", **parameters))
@@ -276,7 +274,7 @@ def test_tokens_are_those_that_are_counted_and_the_others_have_a_reason(
 
 
 @pytest.mark.parametrize("size", [1, 100, 1000])
-def test_a_document_cut_into_pieces_has_the_same_words(
+def test_document_split_into_pieces_has_the_same_words(
     size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = b"\n".join(

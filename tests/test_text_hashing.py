@@ -45,7 +45,7 @@ def assert_ids_fit(
 
 
 @given(st.lists(strategies.keys, max_size=5))
-def test_interning_in_any_batches_gives_each_key_one_id_for_good(batches: list[list[int]]) -> None:
+def test_intern_gives_each_key_one_permanent_id(batches: list[list[int]]) -> None:
     table = KeyTable(bits=4)
     known: dict[int, int] = {}
     for batch in batches:
@@ -58,7 +58,7 @@ def test_interning_in_any_batches_gives_each_key_one_id_for_good(batches: list[l
 
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
-def test_adversarial_keys_are_found_again_after_growth(name: str) -> None:
+def test_adversarial_keys_are_found_after_growth(name: str) -> None:
     wanted = np.unique(ADVERSARIAL[name][ADVERSARIAL[name] != 0])
     shuffled = np.random.default_rng(3).permutation(np.repeat(wanted, 2))
     table = KeyTable(bits=4)
@@ -70,7 +70,7 @@ def test_adversarial_keys_are_found_again_after_growth(name: str) -> None:
     assert sorted(ids) == list(range(1, wanted.size + 1))
 
 
-def test_one_batch_may_be_far_larger_than_the_table() -> None:
+def test_batch_may_be_much_larger_than_the_table() -> None:
     table = KeyTable(bits=4)
     keys = np.arange(1, 100_001, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     ids = table.intern(keys)
@@ -79,7 +79,7 @@ def test_one_batch_may_be_far_larger_than_the_table() -> None:
 
 
 @given(strategies.keys)
-def test_group_counts_as_a_counter_does(keys: list[int]) -> None:
+def test_group_keys_counts_like_a_counter(keys: list[int]) -> None:
     positions, occurrences = (found.tolist() for found in group_keys(array(keys)))
     assert positions == sorted(positions)
     assert {
@@ -89,7 +89,7 @@ def test_group_counts_as_a_counter_does(keys: list[int]) -> None:
 
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
-def test_group_counts_adversarial_keys(name: str) -> None:
+def test_group_keys_counts_adversarial_keys(name: str) -> None:
     keys = np.random.default_rng(5).permutation(
         np.concatenate((ADVERSARIAL[name], ADVERSARIAL[name][::3]))
     )
@@ -100,7 +100,7 @@ def test_group_counts_adversarial_keys(name: str) -> None:
 
 
 @given(st.lists(st.tuples(IDS, IDS)))
-def test_pairs_are_keys_that_order_as_pairs_do_and_come_apart_again(
+def test_paired_keys_sort_like_pairs_and_can_be_unpaired(
     pairs: list[tuple[int, int]],
 ) -> None:
     left, right = (np.array([p[side] for p in pairs], np.int64) for side in (0, 1))

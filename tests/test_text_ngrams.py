@@ -35,7 +35,7 @@ def sequence_of(documents: list[list[str]], vocabulary: GrowingVocabulary) -> Te
 
 @pytest.mark.parametrize("order", ORDERS)
 @given(documents=st.lists(strategies.sequences, max_size=5))
-def test_every_term_is_followed_by_the_ngrams_that_begin_with_it_and_none_crosses_documents(
+def test_each_term_is_followed_by_its_ngrams_within_the_document(
     order: int, documents: list[list[str]]
 ) -> None:
     growing = GrowingVocabulary()
@@ -52,7 +52,7 @@ def test_every_term_is_followed_by_the_ngrams_that_begin_with_it_and_none_crosse
     seen=st.lists(strategies.sequences, max_size=4),
     asked=st.lists(strategies.sequences, max_size=4),
 )
-def test_ngrams_that_were_never_seen_are_unknown_in_their_place(
+def test_unseen_ngrams_are_unknown(
     order: int, seen: list[list[str]], asked: list[list[str]]
 ) -> None:
     growing = GrowingVocabulary()
@@ -68,7 +68,7 @@ def test_ngrams_that_were_never_seen_are_unknown_in_their_place(
 
 
 @given(st.lists(st.integers(0, BLOCK_BYTES), max_size=30))
-def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int]) -> None:
+def test_blocks_keep_their_order_and_are_as_short_as_possible(sizes: list[int]) -> None:
     found = list(split_into_blocks(sizes, int))
     assert [size for block in found for size in block] == sizes
     assert all(found)
@@ -76,7 +76,7 @@ def test_blocks_keep_order_and_are_as_short_as_their_size_allows(sizes: list[int
     assert all(sum(block) >= BLOCK_BYTES for block in found[:-1])
 
 
-def test_a_block_of_empty_documents_ends_at_the_number_of_documents() -> None:
+def test_block_of_empty_documents_is_limited_in_documents() -> None:
     found = [len(block) for block in split_into_blocks(range(2 * BLOCK_DOCUMENTS + 1), lambda _: 0)]
     assert found == [BLOCK_DOCUMENTS, BLOCK_DOCUMENTS, 1]
 
@@ -109,9 +109,7 @@ def counted(text: str, **parameters: Any) -> Counter[str]:
 
 
 @given(strategies.texts, SPANS)
-def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(
-    text: str, span: list[int]
-) -> None:
+def test_character_ngram_is_never_a_word_and_marks_its_position(text: str, span: list[int]) -> None:
     for word in split_words(text):
         for gram in make_char_ngrams(word, range(span[0], span[1] + 1)):
             assert split_words(gram) != [gram]
@@ -122,7 +120,7 @@ def test_an_ngram_is_never_a_word_and_tells_where_in_a_word_it_stands(
 
 
 @given(st.lists(st.lists(strategies.documents, max_size=4), max_size=3), SPANS)
-def test_every_block_means_what_the_slow_path_says(
+def test_character_ngrams_match_the_slow_twin_for_every_block(
     batches: list[list[bytes]], span: list[int]
 ) -> None:
     low, high = span
@@ -149,7 +147,7 @@ def test_every_block_means_what_the_slow_path_says(
         assert found == wanted
 
 
-def test_they_are_added_to_words_and_ngrams_of_words_and_leave_these_as_they_are() -> None:
+def test_character_ngrams_are_added_without_changing_other_terms() -> None:
     texts = "owls hoot at owls; owls don't bark"
     settings: dict[str, Any] = {"stop_words": "default", "stemmer": "snowball", "ngrams": 2}
     with_them, without = counted(texts, char_ngrams="3-4", **settings), counted(texts, **settings)
@@ -159,13 +157,13 @@ def test_they_are_added_to_words_and_ngrams_of_words_and_leave_these_as_they_are
     assert not any(gram in with_them for gram in ("don*", "at*", "*on't"))
 
 
-def test_sizes() -> None:
+def test_ngram_sizes_are_parsed() -> None:
     assert list(parse_ngram_sizes("3")) == [3]
     assert list(parse_ngram_sizes("10")) == [10]
     assert list(parse_ngram_sizes("1-10")) == list(range(1, 11))
 
 
-def test_blocks_are_counted_as_one_by_one() -> None:
+def test_blocks_are_counted_like_single_documents() -> None:
     model = TextClassifier(**PLAIN, char_ngrams="2-3").fit(
         ["apple pie", "pear tree", "x"], ["a", "b", "b"]
     )
@@ -187,7 +185,7 @@ def test_blocks_are_counted_as_one_by_one() -> None:
         assert together.unknown_tokens[row] == alone.unknown_tokens[0]
 
 
-def test_a_word_that_was_never_seen_is_known_by_its_pieces() -> None:
+def test_unseen_word_is_classified_by_its_character_ngrams() -> None:
     texts, labels = ["the teacher teaches", "a baker bakes bread"], ["school", "kitchen"]
     assert TextClassifier(char_ngrams="3-5", class_prior="uniform").fit(texts, labels).predict(
         ["bakery", "teaching-room"]
@@ -197,7 +195,7 @@ def test_a_word_that_was_never_seen_is_known_by_its_pieces() -> None:
     ]
 
 
-def test_an_excerpt_weighs_a_word_with_its_pieces() -> None:
+def test_excerpt_weighs_a_word_with_its_character_ngrams() -> None:
     texts, labels = ["the teacher teaches", "a baker bakes bread"], ["school", "kitchen"]
     model = TextClassifier(char_ngrams="3-5", smoothing=0.5).fit(texts, labels)
     marked = {

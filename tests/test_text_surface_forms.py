@@ -16,7 +16,7 @@ blocks = st.lists(st.one_of(strategies.documents, any_bytes), max_size=6)
 
 @examples(25)
 @given(blocks)
-def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None:
+def test_surface_forms_match_a_split_of_each_document(texts: list[bytes]) -> None:
     surfaces = find_surfaces(texts)
     found: list[list[bytes]] = [[] for _ in texts]
     for document, form in zip(
@@ -31,7 +31,7 @@ def test_forms_are_those_of_a_split_of_each_document(texts: list[bytes]) -> None
 
 @examples(25)
 @given(st.lists(blocks, max_size=4))
-def test_a_form_has_one_id_and_an_id_one_form(batches: list[list[bytes]]) -> None:
+def test_each_surface_form_has_one_id(batches: list[list[bytes]]) -> None:
     table = SurfaceTable()
     ids: dict[str, int] = {}
     for texts in batches:
@@ -45,7 +45,7 @@ def test_a_form_has_one_id_and_an_id_one_form(batches: list[list[bytes]]) -> Non
     assert all(0 <= number < table.id_limit for number in interned)
 
 
-def test_forms_that_share_beginnings_and_ends_of_eight_bytes_stay_apart() -> None:
+def test_forms_with_common_prefixes_and_suffixes_have_different_ids() -> None:
     parts = [b"abcdefgh", b"ijklmnop", b"qrstuvwx", b"abc"]
     forms = {a + b + c for a in parts for b in [*parts, b""] for c in [*parts, b""]} | {
         b"a" * n for n in range(2, MAX_INTERNED_BYTES + 1)
@@ -54,7 +54,7 @@ def test_forms_that_share_beginnings_and_ends_of_eight_bytes_stay_apart() -> Non
     assert len(set(SurfaceTable().intern(surfaces).tolist())) == len(forms)
 
 
-def test_no_documents_and_empty_documents_have_no_forms() -> None:
+def test_empty_documents_have_no_forms() -> None:
     for texts in ([], [b""], [b"", b" \0 ", b"-"]):
         surfaces = find_surfaces(texts)
         assert surfaces.documents.tolist() == SurfaceTable().intern(surfaces).tolist() == []

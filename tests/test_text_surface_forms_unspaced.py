@@ -46,7 +46,7 @@ def terms(
 
 @examples(150)
 @given(st.lists(MIXED | strategies.texts, max_size=4))
-def test_terms_are_the_pairs_of_a_plain_walk_over_each_text(texts: list[str]) -> None:
+def test_terms_of_unspaced_scripts_match_the_slow_twin(texts: list[str]) -> None:
     documents = [text.encode() for text in texts]
     assert terms(documents, dropped=("手机", "the")) == [
         oracle.terms(text, ("手机", "the"), split=oracle.pairs) for text in documents
@@ -55,7 +55,7 @@ def test_terms_are_the_pairs_of_a_plain_walk_over_each_text(texts: list[str]) ->
 
 
 @pytest.mark.parametrize("unassigned", ["\U0003134b", "\U0002a6e0", "\ufa6e", "\U0001aff4"])
-def test_a_code_point_that_unicode_has_not_assigned_ends_a_run(unassigned: str) -> None:
+def test_unassigned_code_point_ends_a_run(unassigned: str) -> None:
     text = f"東京{unassigned}都市{unassigned}"
     assert (
         terms([text.encode()])
@@ -80,11 +80,11 @@ def test_a_code_point_that_unicode_has_not_assigned_ends_a_run(unassigned: str) 
         ("東京\u200b都市", "東京 都市"),
     ],
 )
-def test_pairs_are_those_of_characters_with_their_marks(text: str, wanted: str) -> None:
+def test_pairs_contain_characters_with_their_marks(text: str, wanted: str) -> None:
     assert terms([text.encode()]) == [wanted.split()]
 
 
-def test_a_text_without_such_scripts_has_no_runs() -> None:
+def test_text_without_unspaced_scripts_has_no_runs() -> None:
     assert find_unspaced_runs(b"plain") is None
     assert find_unspaced_runs("déjà vu – “quoted” 한국어 😀 ทู".encode()[:-6]) is None
     assert find_unspaced_runs("ทู".encode()[3:]) is None  # a mark alone
@@ -113,7 +113,7 @@ LAMPS_AND_BINS = {
 
 
 @pytest.mark.parametrize("language", LAMPS_AND_BINS)
-def test_default_training_tells_classes_apart_that_words_cannot(language: str) -> None:
+def test_default_training_separates_classes_in_unspaced_scripts(language: str) -> None:
     lamps, bins, new = LAMPS_AND_BINS[language]
     texts, labels = [*lamps, *bins], ["lamps"] * len(lamps) + ["bins"] * len(bins)
     for model in (TextClassifier(), TextClassifier(language=language)):
@@ -126,7 +126,7 @@ def test_default_training_tells_classes_apart_that_words_cannot(language: str) -
 
 
 @pytest.mark.parametrize("language", UNSPACED_LANGUAGES)
-def test_languages_without_spaces_drop_and_stem_nothing(language: str) -> None:
+def test_unspaced_languages_have_no_stop_words_or_stemming(language: str) -> None:
     assert load_stop_words("default", language) == load_stop_words(language, "english") == []
     model = TextClassifier(language=language, unspaced="pairs").fit(
         ["the lamps 路灯", "the bins"], ["a", "b"]
@@ -139,7 +139,7 @@ def test_languages_without_spaces_drop_and_stem_nothing(language: str) -> None:
     ]
 
 
-def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
+def test_stop_list_may_contain_single_characters(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("的 路灯\n", "utf-8")
     model = TextClassifier(stop_words="list", unspaced="pairs").fit(
         ["的。路灯坏", "b的"], ["a", "b"]
@@ -147,7 +147,7 @@ def test_a_stop_list_may_have_single_characters(tmp_path: Path) -> None:
     assert model.fitted.statistics.vocabulary.list_single_terms() == ["灯坏"]
 
 
-def test_explanations_name_pairs_where_they_begin() -> None:
+def test_explanations_show_pairs_at_their_position() -> None:
     from nbtext.explain.token_trace import TokenTracer
 
     lamps, bins, _ = LAMPS_AND_BINS["chinese"]

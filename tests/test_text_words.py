@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @examples(41)
 @given(strategies.texts)
-def test_words_are_those_of_the_slow_twin(text: str) -> None:
+def test_words_match_the_slow_twin(text: str) -> None:
     assert split_words(text) == oracle.words(text)
 
 
@@ -64,19 +64,19 @@ runs = st.lists(
 
 @examples(12)
 @given(runs.map(lambda parts: "".join(character * n for character, n in parts)))
-def test_runs_of_marks_are_those_of_the_stream_safe_text_format(text: str) -> None:
+def test_long_runs_of_marks_follow_the_stream_safe_format(text: str) -> None:
     assert _make_stream_safe(text) == oracle.stream_safe(text)
     assert split_words(text) == oracle.words(text)
     assert _make_stream_safe(_make_stream_safe(text)) == _make_stream_safe(text)
 
 
-def test_what_becomes_of_a_word_with_31_marks() -> None:
+def test_word_with_31_marks_gets_a_grapheme_joiner() -> None:
     marks = "\u0316" * 31
     assert split_words(f"ab{marks[:30]}c") == [f"ab{marks[:30]}c"]
     assert split_words(f"ab{marks}c") == [f"ab{marks[:30]}\u034f\u0316c"]
 
 
-def test_every_run_that_is_too_long_is_noticed() -> None:
+def test_every_too_long_run_of_marks_is_detected() -> None:
     """The pattern that looks for one costs nothing, and has to find what `stream_safe` then goes through."""
     characters = [
         character
@@ -118,7 +118,7 @@ def work(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
     "piece", ["\u0301\u0316", "\u0316", "'\u0301", "\u0903", "a\u0301", "\u200d\u0301"]
 )
 @pytest.mark.parametrize("first", ["a", ""])
-def test_a_text_of_twice_the_marks_takes_twice_the_work(
+def test_many_marks_take_linear_time(
     first: str, piece: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small, large = (work(first + piece * n, monkeypatch) for n in (2_000, 4_000))
@@ -132,7 +132,7 @@ def test_splitting_at_ascii_separators_first_changes_no_word(text: str) -> None:
     assert split_words(text) == oracle.terms(text.encode())
 
 
-def test_splitting_first_changes_no_word_around_any_single_character() -> None:
+def test_splitting_first_changes_no_word_around_any_character() -> None:
     characters = [
         chr(code) for code in range(0x80, sys.maxunicode + 1, 31) if not 0xD800 <= code < 0xE000
     ]
@@ -145,13 +145,13 @@ def test_splitting_first_changes_no_word_around_any_single_character() -> None:
 
 
 @given(strategies.texts.map(lambda text: "".join(c for c in text if category(c) != "Cf")))
-def test_words_of_words_are_the_same_words(text: str) -> None:
+def test_splitting_words_again_gives_the_same_words(text: str) -> None:
     found = split_words(text)
     assert split_words(" ".join(found)) == found
 
 
 @given(strategies.texts)
-def test_case_is_no_matter(text: str) -> None:
+def test_case_does_not_matter(text: str) -> None:
     assert split_words(text.casefold()) == split_words(text)
 
 
@@ -175,12 +175,12 @@ def test_case_is_no_matter(text: str) -> None:
         ("3.14 1984 2nd", ["14", "1984", "2nd"]),
     ],
 )
-def test_what_is_a_word(text: str, wanted: list[str]) -> None:
+def test_split_words_examples(text: str, wanted: list[str]) -> None:
     assert split_words(text) == wanted
 
 
 @pytest.mark.parametrize("letter", ["w", "é", "東"])
-def test_a_run_of_more_bytes_than_any_word_has_is_none(letter: str) -> None:
+def test_run_longer_than_the_word_limit_is_not_a_word(letter: str) -> None:
     most = MAX_WORD_BYTES // len(letter.encode())
     assert split_words(letter * most) == [letter * most]
     assert split_words(f"an {letter * (most + 1)} ox") == ["an", "ox"]
@@ -189,12 +189,12 @@ def test_a_run_of_more_bytes_than_any_word_has_is_none(letter: str) -> None:
 EVERY = pytest.mark.parametrize("language", LANGUAGES)
 
 
-def test_languages_are_those_that_have_both_a_stop_list_and_a_stemmer() -> None:
+def test_languages_have_both_a_stop_list_and_a_stemmer() -> None:
     assert list(LANGUAGES) == sorted({*AVAILABLE_LANGUAGES} & {*algorithms()})
 
 
 @EVERY
-def test_every_language_has_a_list_of_words_as_texts_give_them(language: str) -> None:
+def test_every_language_has_a_stop_list_of_single_words(language: str) -> None:
     found = load_stop_words("default", language)
     assert len(found) > 15
     assert found == sorted(set(found)) == load_stop_words(language, "english")
@@ -202,7 +202,7 @@ def test_every_language_has_a_list_of_words_as_texts_give_them(language: str) ->
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"english", *MISREAD_ENCODINGS}))
-def test_other_lists_than_the_english_are_the_packages(language: str) -> None:
+def test_other_stop_lists_match_the_package(language: str) -> None:
     listed = {word for entry in get_stop_words(language) for word in split_words(entry)}
     assert set(load_stop_words("default", language)) == listed
 
@@ -214,7 +214,7 @@ def test_other_lists_than_the_english_are_the_packages(language: str) -> None:
         ("hungarian", {"ők", "először", "és", "hogy"}, "õû"),
     ],
 )
-def test_lists_read_in_a_wrong_encoding_are_put_right(
+def test_stop_lists_with_a_wrong_encoding_are_corrected(
     language: str, theirs: set[str], not_theirs: str
 ) -> None:
     found = load_stop_words(language, "english")
@@ -225,7 +225,7 @@ def test_lists_read_in_a_wrong_encoding_are_put_right(
     )
 
 
-def test_the_english_list_has_closed_classes_only() -> None:
+def test_english_stop_list_contains_only_function_words() -> None:
     found = load_stop_words("default", "english")
     assert {"the", "and", "of", "don't", "i'm", "she", "would", "themselves"} <= set(found)
     assert not {
@@ -244,7 +244,7 @@ def test_the_english_list_has_closed_classes_only() -> None:
 
 
 @EVERY
-def test_every_language_leaves_its_stop_words_out(language: str) -> None:
+def test_stop_words_of_every_language_are_dropped(language: str) -> None:
     model = TextClassifier(language=language, stop_words="default").fit(
         [" ".join([*load_stop_words("default", language), "kappa"]), "sigma"], ["k", "s"]
     )
@@ -252,17 +252,17 @@ def test_every_language_leaves_its_stop_words_out(language: str) -> None:
     assert model.predict(["kappa", "sigma"]).tolist() == ["k", "s"]
 
 
-def test_none_is_no_words() -> None:
+def test_none_is_an_empty_stop_list() -> None:
     assert load_stop_words("none", "english") == []
 
 
-def test_a_file_is_words_with_any_white_space_between(tmp_path: Path) -> None:
+def test_stop_list_file_is_split_at_white_space(tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_bytes("\ufeffThe  CAF\u00c9\r\ndon\u2019t\tx the\n".encode())
     assert load_stop_words(str(path), "german") == ["café", "don't", "the"]
 
 
-def test_what_is_neither_a_list_nor_a_file_is_wrong_usage_and_what_cannot_be_read_is_not(
+def test_unknown_stop_list_is_refused_and_unreadable_file_is_an_error(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(UsageError, match="klingon"):
@@ -284,5 +284,5 @@ def test_what_is_neither_a_list_nor_a_file_is_wrong_usage_and_what_cannot_be_rea
         ("İade iade İSTANBUL", ["iade", "iade", "istanbul"]),
     ],
 )
-def test_pictographs_are_words_and_a_dotted_i_is_an_i(text: str, wanted: list[str]) -> None:
+def test_pictographs_are_words_and_dotted_i_is_i(text: str, wanted: list[str]) -> None:
     assert split_words(text) == wanted

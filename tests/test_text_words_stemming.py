@@ -84,7 +84,7 @@ def stems(name: str, language: str, found: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_snowball_is_nltks_but_where_its_rules_have_changed(name: str) -> None:
+def test_snowball_matches_nltk_except_for_changed_rules(name: str) -> None:
     """Dutch has another algorithm since Snowball 3 (Kraaij and Pohlmann); the former is called ``dutch_porter``."""
     from Stemmer import Stemmer
 
@@ -105,7 +105,7 @@ def test_snowball_is_nltks_but_where_its_rules_have_changed(name: str) -> None:
     assert len(different) < 0.03 * len(found)
 
 
-def test_arabic_is_nltks_for_most_words() -> None:
+def test_arabic_stems_match_nltk_for_most_words() -> None:
     """Snowball's is of 2018 and has another order of suffixes, keeps more short words whole and writes a final alif maqsura as ya."""
     found = listed("arabic")
     reference = SnowballStemmer("arabic")
@@ -117,7 +117,7 @@ def test_arabic_is_nltks_for_most_words() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_a_stemmer_that_keeps_every_word_something(language: str) -> None:
+def test_every_language_has_a_stemmer_without_empty_stems(language: str) -> None:
     found = listed(language)
     mine = stems("snowball", language, found)
     assert len(mine) == len(found)
@@ -126,12 +126,12 @@ def test_every_language_has_a_stemmer_that_keeps_every_word_something(language: 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_words_that_share_a_stem(language: str) -> None:
+def test_every_language_has_words_with_a_common_stem(language: str) -> None:
     found = listed(language)
     assert len(set(stems("snowball", language, found))) < len(found)
 
 
-def test_names_are_those_of_the_package() -> None:
+def test_stemmer_names_are_those_of_the_package() -> None:
     from Stemmer import algorithms
 
     assert set(SNOWBALL_STEMMERS) <= set(algorithms())
@@ -155,12 +155,12 @@ def test_names_are_those_of_the_package() -> None:
         ("none", "words", "words"),
     ],
 )
-def test_stems_that_their_authors_give_as_examples(name: str, word: str, stem: str) -> None:
+def test_published_examples_of_stems_are_reproduced(name: str, word: str, stem: str) -> None:
     assert stems(name, "english", [word]) == [stem]
 
 
 @pytest.mark.parametrize("name", [*NLTK_STEMMERS, "snowball", "none"])
-def test_stems_are_one_for_each_word_and_never_empty_and_none_are_none(name: str) -> None:
+def test_each_word_has_one_nonempty_stem(name: str) -> None:
     language: Callable[[str], list[str]] = listed
     found = [
         *language("english"),

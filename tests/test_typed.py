@@ -21,13 +21,13 @@ wrong: list[int] = TextClassifier().classes
 """
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_package_has_a_py_typed_marker() -> None:
     assert files("nbtext").joinpath("py.typed").is_file()
 
 
 @pytest.mark.exhaustive
 @pytest.mark.cold("the type checker")
-def test_mypy_checks_a_users_file_by_the_types_of_nbtext(tmp_path: Path) -> None:
+def test_mypy_checks_user_code_by_the_types_of_nbtext(tmp_path: Path) -> None:
     """The wrong line shows that the types are seen at all: of a package without the marker everything is Any."""
     write("user.py", USER)
     command = [
