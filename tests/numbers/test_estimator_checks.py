@@ -134,7 +134,7 @@ def names(results: list[dict[str, Any]], status: str) -> set[str]:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")  # the checks try what warns
-def test_every_check_of_text_classifier_passes_or_is_listed() -> None:
+def test_every_estimator_check_of_text_classifier_passes_or_is_listed() -> None:
     results = check_estimator(
         SaysItTakesArrays(), expected_failed_checks=NOT_APPLICABLE, on_skip=None, on_fail=None
     )
@@ -144,7 +144,7 @@ def test_every_check_of_text_classifier_passes_or_is_listed() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-def test_every_check_passes_where_numbers_are_attributes() -> None:
+def test_every_estimator_check_passes_with_numeric_attributes() -> None:
     results = check_estimator(OfRows(), on_skip=None, on_fail=None)
     assert [
         (result["check_name"], result["exception"])

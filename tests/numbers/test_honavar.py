@@ -14,7 +14,7 @@ TABLE = [(label, dict(zip(COLUMNS, values, strict=True))) for *values, label in 
 ASKED = dict(zip(COLUMNS, ("t", "b", "l"), strict=True))
 
 
-def test_the_table_of_eight_people() -> None:
+def test_table_of_eight_people_matches_the_notes() -> None:
     model = fitted(TABLE, categorical=",".join(COLUMNS), estimate="ml")
     assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {
         "+": 5 / 8,

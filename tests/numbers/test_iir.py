@@ -26,7 +26,7 @@ CORPUS = [(label, " ".join(terms)) for label, terms in CHINA]
 ASKED = " ".join(CHINA_ASKED)
 
 
-def test_the_parameters_of_example_13_1() -> None:
+def test_parameters_of_example_13_1_match_the_book() -> None:
     model = fitted(CORPUS, smoothing=1)
     assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {
         "yes": 3 / 4,
@@ -38,7 +38,7 @@ def test_the_parameters_of_example_13_1() -> None:
     )
 
 
-def test_the_document_of_example_13_1_is_about_china() -> None:
+def test_document_of_example_13_1_is_classified_as_china() -> None:
     model = fitted(CORPUS, smoothing=1)
     assert joint(model, ASKED) == pytest.approx({"yes": 0.0003, "no": 0.0001}, abs=5e-5)
     yes, no = 3 / 4 * (3 / 7) ** 3 * 1 / 14 * 1 / 14, 1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9
@@ -49,7 +49,7 @@ def test_the_document_of_example_13_1_is_about_china() -> None:
     assert model.predict([ASKED]).tolist() == ["yes"]
 
 
-def test_example_13_1_by_the_commands(tmp_path: Path) -> None:
+def test_example_13_1_is_reproduced_by_the_commands(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in CORPUS))
     options = (
         "--smoothing",
@@ -68,7 +68,7 @@ def test_example_13_1_by_the_commands(tmp_path: Path) -> None:
     assert float(share) == pytest.approx(yes / (yes + no), rel=1e-5)
 
 
-def test_the_document_of_example_13_2_is_not_about_china() -> None:
+def test_document_of_example_13_2_is_not_classified_as_china() -> None:
     model = fitted(CORPUS, smoothing=1, classifier="bernoulli")
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
     terms = np.array(
@@ -126,7 +126,7 @@ def reuters(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("chi2", pytest.approx(284, abs=0.5)),
     ],
 )
-def test_what_export_tells_of_poultry_in_examples_13_3_and_13_4(
+def test_scores_of_export_in_examples_13_3_and_13_4_match_the_book(
     reuters: Path, criterion: str, wanted: object
 ) -> None:
     """Mutual information is printed in bits; nbtext has nats."""

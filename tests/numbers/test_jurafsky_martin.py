@@ -15,7 +15,7 @@ REVIEWS = [
 ]
 
 
-def test_predictable_with_no_fun_is_negative() -> None:
+def test_predictable_with_no_fun_is_classified_as_negative() -> None:
     """The book prints 6.1e-5 and 3.2e-5; the second comes to 3.28e-5. "with" is in no review and is left out."""
     model = fitted(REVIEWS, smoothing=1)
     assert dict(zip(model.classes, model.fitted.classifier.prior.tolist(), strict=True)) == {

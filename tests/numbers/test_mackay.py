@@ -27,7 +27,7 @@ FAIR = 250 * math.log(1 / 2)
 
 
 @pytest.mark.parametrize(("alpha", "ratio"), [(1, 0.48), (50, 1.9)])
-def test_the_euro_is_weak_evidence_either_way(alpha: float, ratio: float) -> None:
+def test_euro_coin_is_weak_evidence_for_either_model(alpha: float, ratio: float) -> None:
     biased, fair = compute_model_posteriors([log_evidence(COIN, strength=2 * alpha), FAIR])
     factor = math.exp(fair.log_bayes_factor - biased.log_bayes_factor)
     assert round(factor, 2 if factor < 1 else 1) == ratio
@@ -50,7 +50,7 @@ def test_the_euro_is_weak_evidence_either_way(alpha: float, ratio: float) -> Non
         (149, "very strong"),
     ],
 )
-def test_evidence_in_words(factor: float, words: str) -> None:
+def test_bayes_factors_are_described_in_words(factor: float, words: str) -> None:
     best, other, impossible = compute_model_posteriors(
         [-1000.0, -1000.0 - math.log(factor), -math.inf]
     )
@@ -63,7 +63,7 @@ def test_evidence_in_words(factor: float, words: str) -> None:
     assert (impossible.probability, impossible.log_bayes_factor) == (0, math.inf)
 
 
-def test_equal_models_and_none_that_is_possible() -> None:
+def test_equal_models_are_equally_probable_and_impossible_ones_are_refused() -> None:
     assert compute_model_posteriors([-7.0] * 4) == [(0.25, 0.0, "")] * 4
     with pytest.raises(ValueError, match="impossible under every model"):
         compute_model_posteriors([-math.inf])

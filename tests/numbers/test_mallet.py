@@ -19,7 +19,7 @@ ASIA = (
 )
 
 
-def test_words_counted_five_times_each() -> None:
+def test_words_counted_five_times_match_mallet() -> None:
     """MALLET asks for more than 0.6; with a count of 1 added to each it is 6/7."""
     sports, politics = "win puck team " * 5, "win speech vote " * 5
     model = fitted([("sports", sports), ("politics", politics)], smoothing=1, class_prior="uniform")
@@ -28,7 +28,7 @@ def test_words_counted_five_times_each() -> None:
     )
 
 
-def test_mandela_and_lions_are_africa() -> None:
+def test_mandela_and_lions_are_classified_as_africa() -> None:
     model = fitted(
         [*(("africa", text) for text in AFRICA), *(("asia", text) for text in ASIA)], smoothing=1
     )

@@ -31,11 +31,11 @@ def presence(model: TextClassifier) -> dict[str, list[float]]:
 @pytest.mark.parametrize(
     ("prior", "wanted"), [("uniform", [1 / 2, 1 / 2]), ("empirical", [1 / 4, 3 / 4])]
 )
-def test_priors(prior: str, wanted: list[float]) -> None:
+def test_class_priors_match_quanteda(prior: str, wanted: list[float]) -> None:
     assert fitted(CORPUS, class_prior=prior).fitted.classifier.prior.tolist() == wanted
 
 
-def test_multinomial_probabilities_without_smoothing() -> None:
+def test_multinomial_probabilities_without_smoothing_match_quanteda() -> None:
     model = fitted(CORPUS, estimate="ml")
     assert [probability(model, word) for word in WORDS[:3]] == [
         {"yes": 5 / 8, "no": 1 / 3},
@@ -44,19 +44,19 @@ def test_multinomial_probabilities_without_smoothing() -> None:
     ]
 
 
-def test_the_posterior_of_a_training_document() -> None:
+def test_posterior_of_a_training_document_matches_quanteda() -> None:
     model = fitted(CORPUS, smoothing=1)
     assert posterior(model, CORPUS[0][1]) == pytest.approx({"no": 0.065, "yes": 0.935}, abs=5e-4)
     logs = {label: math.log(share) for label, share in joint(model, CORPUS[0][1]).items()}
     assert logs == pytest.approx({"no": -6.59, "yes": -3.93}, abs=5e-3)
 
 
-def test_bernoulli_probabilities_without_smoothing() -> None:
+def test_bernoulli_probabilities_without_smoothing_match_quanteda() -> None:
     found = presence(fitted(CORPUS, classifier="bernoulli", estimate="ml"))
     assert found == {"yes": [1, 0, 0, 1 / 3, 1 / 3, 1 / 3], "no": [1, 1, 1, 0, 0, 0]}
 
 
-def test_the_bernoulli_likelihoods_of_the_books_document() -> None:
+def test_bernoulli_likelihoods_of_the_books_document_match_quanteda() -> None:
     model, asked = fitted(CORPUS, classifier="bernoulli", smoothing=1), " ".join(CHINA_ASKED)
     yes, no = 0.005184, 0.02194787
     assert joint(model, asked) == pytest.approx({"yes": yes, "no": no}, rel=1e-6)
@@ -65,7 +65,7 @@ def test_the_bernoulli_likelihoods_of_the_books_document() -> None:
     )
 
 
-def test_features_of_probability_zero() -> None:
+def test_features_of_probability_zero_exclude_a_class() -> None:
     """A class without any of the words of a document is impossible, and the other is certain."""
     model = fitted([("first", "b1 b1 b1 c1 c1 c1 c1"), ("second", "b1 c1 c1 a1")], estimate="ml")
     assert posterior(model, "a1 b1") == {"first": 0, "second": 1}

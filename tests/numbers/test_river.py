@@ -1,4 +1,4 @@
-"""river, river/naive_bayes: the figures in the docstrings of its naive Bayes classifiers, and of test_multinomial.py.
+"""river, river/naive_bayes: the figures in the docstrings of its naive Bayes classifiers, and of test_multinomial_matches_river.py.
 
 river's multinomial and complement models give a word that no class has seen the probability of a word with count 0. nbtext leaves such a word
 out, as IIR and Jurafsky and Martin do, so river's figures for "Taiwanese Taipei" (.553531 and .623077) are not among these.
@@ -21,7 +21,7 @@ BUTCHER = [
 ]
 
 
-def test_multinomial() -> None:
+def test_multinomial_matches_river() -> None:
     model = fitted(CORPUS, smoothing=1)
     assert joint(model, " ".join(CHINA_ASKED)) == pytest.approx(
         {"yes": 0.000301, "no": 0.000135}, abs=5e-7
@@ -31,7 +31,7 @@ def test_multinomial() -> None:
     )
 
 
-def test_bernoulli() -> None:
+def test_bernoulli_matches_river() -> None:
     model = fitted(CORPUS, smoothing=1, classifier="bernoulli")
     assert posterior(model, "test") == pytest.approx(
         {"yes": 0.8831539823829913, "no": 0.11684601761700895}, rel=1e-7
@@ -44,7 +44,7 @@ def test_bernoulli() -> None:
     )
 
 
-def test_complement() -> None:
+def test_complement_matches_river() -> None:
     """river divides exp(score) by the sum of both; nbtext's own shares are on another scale, so the scores are compared."""
     model = fitted(BUTCHER, smoothing=1, classifier="complement")
     assert dict(
@@ -55,7 +55,7 @@ def test_complement() -> None:
     assert model.predict(["food job meat"]).tolist() == ["health"]
 
 
-def test_words_that_no_class_has_seen() -> None:
+def test_unseen_words_give_the_first_class() -> None:
     """Both classes have two tokens, so river's extra factor of 1/6 for each word is the same for both, and the first class is the answer."""
     model = fitted([("0", "cloudy cold"), ("1", "sunny warm")], smoothing=1)
     assert (model.fitted.statistics.n_terms, model.fitted.statistics.class_tokens.tolist()) == (
@@ -68,7 +68,7 @@ def test_words_that_no_class_has_seen() -> None:
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli", "complement"])
 @pytest.mark.parametrize("smoothing", [1, 2, 3])
-def test_learning_one_by_one_is_learning_all_at_once(classifier: str, smoothing: float) -> None:
+def test_partial_fit_by_single_documents_equals_one_fit(classifier: str, smoothing: float) -> None:
     asked = [
         *(text for _, text in CORPUS),
         "new unseen data",

@@ -37,7 +37,7 @@ def posteriors(model: TextClassifier, rows: Sequence[Sequence[int]]) -> list[lis
     return [list(posterior(model, text(row)).values()) for row in rows]
 
 
-def test_bernoulli_on_chinese() -> None:
+def test_bernoulli_on_chinese_matches_scikit_learn() -> None:
     """`test_bnb`."""
     model = fitted(CHINESE, smoothing=1, classifier="bernoulli")
     assert isinstance(model.fitted.classifier, BernoulliNaiveBayes)
@@ -53,7 +53,7 @@ def test_bernoulli_on_chinese() -> None:
     )
 
 
-def test_bernoulli_probabilities_of_three_classes() -> None:
+def test_bernoulli_probabilities_of_three_classes_match_scikit_learn() -> None:
     """`test_bnb_feature_log_prob`: (documents with the feature + 1) / (documents + 2)."""
     rows = [(0, [0, 0, 0]), (0, [1, 1, 0]), (1, [0, 1, 0]), (2, [1, 0, 1]), (2, [0, 1, 0])]
     model = fitted(
@@ -69,7 +69,7 @@ def test_bernoulli_probabilities_of_three_classes() -> None:
     ]
 
 
-def test_complement_on_chinese() -> None:
+def test_complement_on_chinese_matches_scikit_learn() -> None:
     """`test_cnb`: the weight of a word is -log of its probability in the other class."""
     model = fitted(CHINESE, smoothing=1, classifier="complement")
     found = [{label: 1 / weight for label, weight in joint(model, word).items()} for word in WORDS]
@@ -86,7 +86,9 @@ def test_complement_on_chinese() -> None:
     ("classifier", "wanted"),
     [("multinomial", [[2 / 3, 1 / 3], [0, 1]]), ("bernoulli", [[1, 0], [0, 1]])],
 )
-def test_without_smoothing(classifier: str, wanted: list[list[float]]) -> None:
+def test_posteriors_without_smoothing_match_scikit_learn(
+    classifier: str, wanted: list[list[float]]
+) -> None:
     """`test_alpha`."""
     rows = [[1, 0], [1, 1]]
     model = fitted(
@@ -95,7 +97,7 @@ def test_without_smoothing(classifier: str, wanted: list[list[float]]) -> None:
     assert posteriors(model, rows) == [pytest.approx(row) for row in wanted]
 
 
-def test_a_pseudo_count_for_each_word() -> None:
+def test_pseudo_counts_per_word_match_scikit_learn() -> None:
     """`test_alpha_vector`."""
     rows = [[1, 0], [1, 1]]
     model = fitted(
@@ -111,7 +113,7 @@ def test_a_pseudo_count_for_each_word() -> None:
     ]
 
 
-def test_categories() -> None:
+def test_categorical_naive_bayes_matches_scikit_learn() -> None:
     """`test_categoricalnb`, with the values of a column as categories; of two values, not seen is 1/3 and seen 2/3."""
     model = fitted(
         [("1", {"a": "1", "b": "4"}), ("2", {"a": "2", "b": "5"})],
@@ -131,7 +133,7 @@ def gaussian(**parameters: Any) -> TextClassifier:
     )
 
 
-def test_numbers() -> None:
+def test_gaussian_naive_bayes_matches_scikit_learn() -> None:
     """`test_gnb` and `test_gnb_prior`: six points of two classes."""
     model = gaussian()
     assert model.fitted.classifier.prior.tolist() == [3 / 6, 3 / 6]
@@ -140,7 +142,7 @@ def test_numbers() -> None:
     ]
 
 
-def test_a_prior_with_a_large_bias() -> None:
+def test_class_prior_with_a_large_bias_changes_the_prediction() -> None:
     """`test_gnb_prior_large_bias`."""
     assert gaussian(estimate="ml", class_prior={"1": 0.01, "2": 0.99}).predict(
         [{"x": -0.1, "y": -0.1}]
@@ -149,7 +151,7 @@ def test_a_prior_with_a_large_bias() -> None:
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
-def test_given_and_uniform_priors(classifier: str) -> None:
+def test_given_and_uniform_priors_match_scikit_learn(classifier: str) -> None:
     """`test_discretenb_uniform_prior` and `test_discretenb_provide_prior`."""
     corpus = [("0", ""), ("0", ""), ("1", "c0")]
     for prior in ("uniform", {"0": 0.5, "1": 0.5}):
@@ -158,14 +160,14 @@ def test_given_and_uniform_priors(classifier: str) -> None:
         ).fitted.classifier.prior.tolist() == [0.5, 0.5]
 
 
-def test_a_weight_of_four_is_four_documents() -> None:
+def test_weight_of_four_equals_four_documents() -> None:
     """`test_sample_weight` of earlier versions: the last row has weight 4."""
     model = fitted([("0", text([1, 2]))] * 2 + [("1", text([1, 0]))] * 4, smoothing=1)
     assert model.fitted.classifier.prior.tolist() == pytest.approx([1 / 3, 2 / 3])
     assert model.predict([text([1, 0])]).tolist() == ["1"]
 
 
-def test_a_class_that_comes_later() -> None:
+def test_later_class_is_added_by_partial_fit() -> None:
     """`test_mnb_prior_unobserved_targets`; here a class is there from its first document on."""
     model = fitted([("0", text([0, 1])), ("1", text([1, 0]))], smoothing=1)
     asked = [text(row) for row in ([0, 1], [1, 0], [1, 1])]
@@ -175,7 +177,7 @@ def test_a_class_that_comes_later() -> None:
 
 
 @pytest.mark.parametrize(("classifier", "above"), [("multinomial", 0.94), ("bernoulli", 0.92)])
-def test_threes_and_eights(classifier: ClassifierName, above: float) -> None:
+def test_digits_three_and_eight_are_separated(classifier: ClassifierName, above: float) -> None:
     """`test_check_accuracy_on_digits`: images of 8 x 8 pixels of ink from 0 to 16; for Bernoulli a pixel counts from 5 on."""
     pixels, digits = load_digits(return_X_y=True)
     of_both = (digits == 3) | (digits == 8)
