@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from tests.changing import DAYS, MORE
+from tests.model_changes import DAYS, MORE
 from tests.models import of_pets
 from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, succeed
 from tests.profiles import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive

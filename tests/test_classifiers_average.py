@@ -20,7 +20,7 @@ from nbtext.model.training import compute_held_out_posteriors
 from nbtext.prediction.calibration import fit_length_temperature
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
-from tests.explaining import model
+from tests.explained_models import model
 from tests.models import parted, require_sound
 from tests.process import content, fail, in_json, nbtext, succeed, write
 from tests.profiles import examples

@@ -38,7 +38,7 @@ from nbtext.errors import UsageError
 from nbtext.language_model.dirichlet import compute_beta_intervals
 from nbtext.prediction.calibration import UNCALIBRATED
 from tests import oracle, strategies
-from tests.building import statistics_from_table, statistics_of
+from tests.count_tables import statistics_from_table, statistics_of
 from tests.textbook import model_of_china
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from nbtext.classifiers.bernoulli import BernoulliNaiveBayes, beta_mean, beta_mo
 from nbtext.language_model.dirichlet import compute_beta_intervals
 from nbtext.settings import Settings
 from tests import oracle, strategies
-from tests.building import matrix_of, statistics_of
+from tests.count_tables import matrix_of, statistics_of
 from tests.process import in_json, succeed, write
 from tests.textbook import CHINA, CHINA_LABELS, CHINA_TEXTS
 

@@ -22,7 +22,7 @@ from nbtext.counts.weighting import weigh_matrix
 from nbtext.errors import UsageError
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
-from tests.building import matrix_of
+from tests.count_tables import matrix_of
 from tests.models import count_documents
 from tests.profiles import examples
 from tests.textbook import CHINA

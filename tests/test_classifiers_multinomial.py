@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nbtext.counts import matrix
 from nbtext.settings import Estimate
 from tests import oracle, strategies
-from tests.building import language_models, matrix_of, multinomial, statistics_of
+from tests.count_tables import language_models, matrix_of, multinomial, statistics_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

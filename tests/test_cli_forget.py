@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.changing import refused
+from tests.model_changes import refused
 from tests.process import PETS, content, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:

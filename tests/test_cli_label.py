@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.labelling import labelled_texts
+from tests.labelling_pools import labelled_texts
 from tests.process import corpus, fail, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:

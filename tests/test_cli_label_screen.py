@@ -21,7 +21,7 @@ import pytest
 
 from nbtext.cli.label_rendering import MAX_SHOWN_CHARS, render_classes, render_highlighted_text
 from tests import test_classifiers_multi_label as made
-from tests.labelling import labelled_texts
+from tests.labelling_pools import labelled_texts
 from tests.process import (
     HOUSE,
     TIME_LIMIT,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.changing import damage_the_ledger, inspected
+from tests.model_changes import damage_the_ledger, inspected
 from tests.process import content, corpus, nbtext, succeed
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.model.locked_model import lock_model
 from nbtext.store.ledger import FINGERPRINT_DTYPE, Ledger, compute_fingerprint
-from tests.changing import FIRST, damage_the_ledger
+from tests.model_changes import FIRST, damage_the_ledger
 from tests.process import PETS, content, corpus, fail, in_json, names, nbtext, succeed
 
 if TYPE_CHECKING:

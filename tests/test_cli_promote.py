@@ -16,8 +16,8 @@ from nbtext.errors import ModelError, NbtextError
 from nbtext.model.locked_model import LockedModelFile, promote
 from nbtext.store.atomic import lock_path
 from nbtext.store.model_file import read_model_bytes
-from tests.changing import damage_the_ledger
 from tests.commands import files_in
+from tests.model_changes import damage_the_ledger
 from tests.process import (
     HOUSE,
     PET_FILES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.changing import inspected
+from tests.model_changes import inspected
 from tests.process import PETS, content, corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext import TextClassifier
-from tests.changing import MORE, inspected
+from tests.model_changes import MORE, inspected
 from tests.process import PETS, content, succeed, write
 
 if TYPE_CHECKING:

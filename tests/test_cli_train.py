@@ -9,7 +9,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.settings import READING, TRAINING
-from tests.changing import inspected
+from tests.model_changes import inspected
 from tests.process import (
     PETS,
     SERVICE_DESK,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.changing import inspected
+from tests.model_changes import inspected
 from tests.process import SERVICE_DESK, content, corpus, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:

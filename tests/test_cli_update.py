@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.changing import ADDITIVE, MORE, inspected, options
+from tests.model_changes import ADDITIVE, MORE, inspected, options
 from tests.process import PETS, SERVICE_DESK, content, corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:

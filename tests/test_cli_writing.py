@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from tests.changing import NOT_ADDITIVE, options
+from tests.model_changes import NOT_ADDITIVE, options
 from tests.process import HOUSE, content, corpus, fail, nbtext, run, succeed, succeeded, write
 
 if TYPE_CHECKING:

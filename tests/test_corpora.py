@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
+from tests.corpus_reader import texts
 from tests.process import REPOSITORY
-from tests.reading import texts
 
 CORPORA = REPOSITORY / "corpora"
 

@@ -12,8 +12,8 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Notices
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.labels import list_labels, make_label_set
+from tests.corpus_reader import documents, problems, texts
 from tests.process import corpus, python, run
-from tests.reading import documents, problems, texts
 
 
 def test_class_folder_contains_documents_at_any_depth(tmp_path: Path) -> None:

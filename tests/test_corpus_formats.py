@@ -23,9 +23,9 @@ from nbtext import TextClassifier
 from nbtext.corpus.reading import count_document_lines, resolve_format, resolve_reading
 from nbtext.corpus.shards import load_reader
 from nbtext.settings import FORMATS, Reading
-from tests.building import plain
+from tests.corpus_reader import documents, texts
+from tests.count_tables import plain
 from tests.process import bash, corpus, fail, in_json, succeed, succeeded, write
-from tests.reading import documents, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

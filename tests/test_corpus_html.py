@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import detect_encoding
 from nbtext.corpus.html import HtmlDocument, decode_html
+from tests.corpus_reader import texts
 from tests.operation_counts import DOUBLE, steps
 from tests.process import python, write
 from tests.profiles import rounds
-from tests.reading import texts
 
 if TYPE_CHECKING:
     from pathlib import Path

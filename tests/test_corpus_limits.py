@@ -19,8 +19,8 @@ from nbtext.corpus.reading import create_reader_options
 from nbtext.corpus.streams import enumerate_lines
 from nbtext.corpus.table import _read_csv_rows
 from nbtext.settings import Reading
+from tests.corpus_reader import documents
 from tests.process import LITTLE_MEMORY, error_line, nbtext, write
-from tests.reading import documents
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,9 +23,9 @@ from nbtext.counts.counting import Analysis, DocumentCounter
 from nbtext.counts.vocabulary import Vocabulary
 from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading, Settings
-from tests.building import plain
+from tests.corpus_reader import documents, problems, texts
+from tests.count_tables import plain
 from tests.process import MEMORY, fail, nbtext, succeed, succeeded, write
-from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.corpus.lines import _MISSING, _get_value
 from nbtext.prediction.labels import clean_label, make_label_set
+from tests.corpus_reader import documents, problems, texts
 from tests.process import fail, nbtext, succeed, write
-from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

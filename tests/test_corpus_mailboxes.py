@@ -26,10 +26,10 @@ from nbtext.corpus.streams import BUFFER_BYTES
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading
+from tests.corpus_reader import documents, problems, texts
 from tests.operation_counts import DOUBLE, steps
 from tests.oracle_mail import text_by_email_package
 from tests.process import content, corpus, fail, nbtext, succeed, write
-from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from nbtext.corpus.document import Notices, ReaderOptions
 from nbtext.corpus.streams import create_stream, detect_compression, open_stream, unpack
 from nbtext.errors import PathError
 from nbtext.settings import Reading
+from tests.corpus_reader import documents, problems, texts
 from tests.process import LITTLE_MEMORY, MEMORY, corpus, error_line, fail, nbtext
-from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from nbtext.corpus.reading import read_column_names, resolve_reading
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading
+from tests.corpus_reader import documents, problems, texts
 from tests.process import corpus
-from tests.reading import documents, problems, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,8 +27,8 @@ from nbtext.counts.vocabulary import (
 )
 from nbtext.document_fields import Attributes
 from nbtext.settings import Reading, Settings
-from tests.building import plain
-from tests.changing import WORDS, Corpus, corpora
+from tests.count_tables import plain
+from tests.model_changes import WORDS, Corpus, corpora
 from tests.models import count, count_documents
 
 if TYPE_CHECKING:

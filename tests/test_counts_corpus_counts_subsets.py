@@ -13,7 +13,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis
 from nbtext.settings import Settings
 from tests import oracle, strategies
-from tests.building import plain
+from tests.count_tables import plain
 from tests.models import count, count_documents
 
 if TYPE_CHECKING:

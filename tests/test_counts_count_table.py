@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext.errors import UsageError
 from tests import oracle, strategies
-from tests.building import plain, statistics_from_table, statistics_of, table_of
+from tests.count_tables import plain, statistics_from_table, statistics_of, table_of
 from tests.oracle import Labelled
 
 if TYPE_CHECKING:

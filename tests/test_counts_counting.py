@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from nbtext.counts.counting import Analysis, check_label, hash_contents
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
-from tests.building import plain
-from tests.changing import Corpus, corpora
+from tests.count_tables import plain
+from tests.model_changes import Corpus, corpora
 from tests.models import count, count_documents
 
 

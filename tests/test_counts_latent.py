@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nbtext.counts.latent import LatentSpace, compute_right_singular_vectors, select_latent_terms
 from tests import strategies
-from tests.building import matrix_of, statistics_of
+from tests.count_tables import matrix_of, statistics_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

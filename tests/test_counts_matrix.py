@@ -23,7 +23,7 @@ from nbtext.counts.vocabulary import Vocabulary
 from nbtext.ragged import compute_flat_indices, compute_offsets
 from nbtext.text.analyzer import TermSequence
 from tests import oracle, strategies
-from tests.building import matrix_of, postings_of, statistics_of
+from tests.count_tables import matrix_of, postings_of, statistics_of
 
 documents = st.lists(strategies.sequences, max_size=6)
 

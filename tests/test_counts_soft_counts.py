@@ -15,7 +15,7 @@ from nbtext.counts.soft_counts import SoftCounter
 from nbtext.counts.statistics import estimate_statistics
 from nbtext.document_fields import WEIGHT_UNIT
 from nbtext.settings import Settings
-from tests.building import dense
+from tests.count_tables import dense
 from tests.models import count_documents
 from tests.strategies import corpora
 

@@ -39,8 +39,8 @@ from nbtext.prediction.labels import make_label_set
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.settings import Settings
 from tests import strategies
-from tests.building import dense, every_term, statistics_of
-from tests.changing import WORDS
+from tests.count_tables import dense, every_term, statistics_of
+from tests.model_changes import WORDS
 from tests.models import count, count_documents
 from tests.oracle import Labelled
 from tests.profiles import examples

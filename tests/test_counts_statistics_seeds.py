@@ -28,7 +28,7 @@ from nbtext.inspection.terms import collect_word_details, format_term_name, rank
 from nbtext.model.training import resolve_seed_terms
 from nbtext.settings import Settings
 from tests import strategies
-from tests.building import dense, statistics_of
+from tests.count_tables import dense, statistics_of
 from tests.models import count_documents, parted
 from tests.process import fail, write
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nbtext.counts.vocabulary import COMPARED_BYTES, GrowingVocabulary, Vocabulary
 from nbtext.text.analyzer import UNKNOWN_TERM
 from tests import strategies
-from tests.building import statistics_of
+from tests.count_tables import statistics_of
 
 terms = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters=" "), min_size=1, max_size=4),

@@ -17,7 +17,7 @@ from nbtext.counts.counting import Analysis
 from nbtext.counts.weighting import weigh_cells, weigh_matrix
 from nbtext.settings import WEIGHTINGS, Settings
 from tests import strategies
-from tests.building import dense
+from tests.count_tables import dense
 from tests.models import count_documents
 from tests.profiles import examples
 

@@ -38,7 +38,7 @@ from nbtext.model.training import fit_parameters, resolve_smoothing_terms
 from nbtext.prediction.labels import make_label_set
 from nbtext.selection import rank_terms
 from nbtext.settings import CRITERIA, Settings
-from tests.building import language_models, statistics_from_table
+from tests.count_tables import language_models, statistics_from_table
 from tests.models import count_documents, parted
 from tests.process import SERVICE_DESK
 

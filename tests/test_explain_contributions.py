@@ -15,7 +15,7 @@ from nbtext.explain.contributions import (
     compute_term_contributions,
     find_impossible_terms,
 )
-from tests.explaining import GAUSSIAN, model
+from tests.explained_models import GAUSSIAN, model
 from tests.textbook import CHINA_ASKED, model_of_china
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from nbtext.explain.token_trace import TokenTracer
 from nbtext.fitted_model import FittedModel
 from nbtext.model.python_input import iter_labelled_documents
 from tests import test_classifiers_multi_label as several
-from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
+from tests.explained_models import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
 from tests.profiles import examples
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from nbtext.document_fields import Attributes
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.explanation import Explainer, Explanation, RuledOutClass
 from nbtext.text.surface_forms import is_unspaced
-from tests.explaining import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
+from tests.explained_models import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
 from tests.profiles import examples
 from tests.strategies import texts
 from tests.textbook import CHINA, CHINA_ASKED

@@ -19,7 +19,7 @@ FAULTS = {
     6: ("a bit flipped in every byte", "store_damage.every_damage_is_refused"),
     7: (
         "some bytes changed, with a true checksum",
-        "store_ranges.one_changed_number_is_refused_or_harmless", "fuzz.every_input_is_read_or_refused",
+        "store_changed_numbers.one_changed_number_is_refused_or_harmless", "fuzz.every_input_is_read_or_refused",
     ),
     8: ("something else as a model", "store_damage.other_files_are_reported_as_not_a_model"),
     9: (
@@ -65,7 +65,7 @@ FAULTS = {
     31: ("symbolic links", "store_atomic.symbolic_link_is_kept_and_its_target_written"),
     32: ("permissions", "store_atomic.permissions_are_kept", "store_atomic.new_file_has_the_permissions_of_the_umask"),
     33: ("hard links", "faults_saving.fault_33_hard_link_is_split"),
-    34: ("a model in place of its corpus", "cli_wrong_usage.impossible_requests_are_refused_in_one_line"),
+    34: ("a model in place of its corpus", "cli_invalid_usage.impossible_requests_are_refused_in_one_line"),
     35: ("updates at the same time", "model_locked_model.fault_35_four_processes_with_ten_updates_each_lose_none"),
     36: ("a lock that is held", "store_lock.fault_36_lock_held_too_long_is_status_5"),
     37: ("the lock of a killed process", "store_lock.fault_37_lock_of_a_killed_process_is_free"),
@@ -123,16 +123,16 @@ FAULTS = {
     ),
     75: (
         "large counts",
-        "faults_surroundings.fault_75_counts_beyond_32_bits_are_exact", "faults_processes.fault_75_merged_counts_stop_before_they_are_inexact",
+        "faults_environment.fault_75_counts_beyond_32_bits_are_exact", "faults_processes.fault_75_merged_counts_stop_before_they_are_inexact",
     ),
     76: (
         "environment and clock",
-        "cli_streams.commands_work_with_an_empty_environment", "faults_surroundings.fault_76_missing_home_and_temporary_folder_and_time_zone_change_nothing",
-        "faults_surroundings.fault_76_jumping_clock_changes_nothing",
+        "cli_streams.commands_work_with_an_empty_environment", "faults_environment.fault_76_missing_home_and_temporary_folder_and_time_zone_change_nothing",
+        "faults_environment.fault_76_jumping_clock_changes_nothing",
     ),
     77: ("hash seeds and order", "cli_train.same_corpus_gives_the_same_bytes", "fork_server.forked_run_equals_a_fresh_process"),
     78: ("modules beside the data", "cli_streams.modules_in_the_current_directory_are_not_imported"),
-    79: ("folders of others", "faults_surroundings.fault_79_temporary_files_cannot_be_guessed_or_planted"),
+    79: ("folders of others", "faults_environment.fault_79_temporary_files_cannot_be_guessed_or_planted"),
     80: ("an internal error", "cli_streams.internal_error_is_one_line_and_status_70"),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from nbtext.labelling.running_model import (
     RunningModel,
     RunningMultiLabelModel,
 )
-from tests.labelling import labelled_texts, pool_of
+from tests.labelling_pools import labelled_texts, pool_of
 from tests.profiles import examples
 
 if TYPE_CHECKING:

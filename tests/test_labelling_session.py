@@ -13,7 +13,7 @@ from nbtext.errors import UsageError
 from nbtext.labelling.answer_file import AnswerFile, LabelAnswer
 from nbtext.labelling.query_strategies import MAX_EVIDENCE_TOKENS, measure_pool_uncertainty
 from nbtext.labelling.session import QueryPlan, Session, open_session
-from tests.labelling import ANALYSIS, documents, labelled_texts, pool_of
+from tests.labelling_pools import ANALYSIS, documents, labelled_texts, pool_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -33,7 +33,7 @@ from nbtext.language_model.sampling import (
 )
 from nbtext.settings import Estimate, Settings
 from tests import oracle, strategies
-from tests.building import (
+from tests.count_tables import (
     every_term,
     language_models,
     matrix_of,

@@ -27,7 +27,7 @@ from nbtext.language_model.measures import (
     perplexity,
 )
 from tests import oracle, strategies
-from tests.building import language_models, matrix_of, multinomial, statistics_of
+from tests.count_tables import language_models, matrix_of, multinomial, statistics_of
 from tests.textbook import CHINA
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from nbtext.language_model.sampling import (
     expand_class_cells,
     make_random_generator,
 )
-from tests.building import statistics_of
+from tests.count_tables import statistics_of
 
 DOCUMENTS = [("a", ["ant", "ant", "bee"]), ("b", ["bee", "cat", "cat", "cat"]), ("b", ["ant"])]
 LEAST = 1e-3

@@ -37,7 +37,7 @@ from nbtext.language_model.smoothing import (
     maximise_evidence,
 )
 from tests import oracle, strategies
-from tests.building import (
+from tests.count_tables import (
     counted_documents,
     every_term,
     language_models,

@@ -15,8 +15,8 @@ from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import NotInModelError
 from nbtext.errors import UsageError
 from nbtext.model.operations import merge_models, prune_terms, relabel_class
-from tests.building import plain
-from tests.changing import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, saved
+from tests.count_tables import plain
+from tests.model_changes import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, saved
 from tests.models import parted
 from tests.profiles import examples
 

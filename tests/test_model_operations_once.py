@@ -21,7 +21,7 @@ from nbtext.model.operations import (
     remove_from_ledger,
 )
 from nbtext.store.ledger import FINGERPRINT_DTYPE, Ledger, compute_fingerprint
-from tests.changing import Corpus, corpora, fitted, saved
+from tests.model_changes import Corpus, corpora, fitted, saved
 from tests.models import count
 from tests.profiles import examples
 

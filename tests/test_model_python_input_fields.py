@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.model.operations import merge_models, prune_terms
-from tests.changing import WORDS, saved
+from tests.model_changes import WORDS, saved
 from tests.profiles import examples
 
 if TYPE_CHECKING:

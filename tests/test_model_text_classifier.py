@@ -17,7 +17,7 @@ from nbtext.document_fields import NON_TEXT_SETTINGS
 from nbtext.errors import UsageError
 from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
-from tests.building import plain
+from tests.count_tables import plain
 from tests.models import parted
 from tests.profiles import examples
 

@@ -17,7 +17,7 @@ from nbtext.guarantees.prediction_sets import fit_set_rule
 from nbtext.model.training import compute_held_out_posteriors
 from nbtext.prediction.rule import DecisionRule
 from nbtext.report.explanations import _make_explanation_record
-from tests.changing import saved
+from tests.model_changes import saved
 from tests.process import PET_FILES, PETS, content, corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from nbtext.model.description import list_warnings
 from nbtext.model.operations import AUTO_WEIGHTINGS, train_with_best_weighting
 from nbtext.model.training import compute_held_out_posteriors
 from nbtext.model.unlabelled import EM_ITERATIONS, UnlabelledDocuments
-from tests.building import dense
-from tests.changing import saved
+from tests.count_tables import dense
+from tests.model_changes import saved
 from tests.models import require_sound
 from tests.models import unlabelled as unlabelled_of
 

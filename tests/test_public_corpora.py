@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.corpus.mail.mail import MailOptions, read_mail
+from tests.corpus_reader import documents, texts
 from tests.oracle_mail import text_by_email_package
 from tests.process import REPOSITORY, in_json, nbtext, succeed
-from tests.reading import documents, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

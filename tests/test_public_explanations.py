@@ -12,7 +12,7 @@ from nbtext import TextClassifier
 from nbtext.explain.counterfactual import NOT_ENOUGH, WhyNotFinder
 from nbtext.explain.explanation import Explainer
 from nbtext.prediction.labels import format_label
-from tests.reading import documents
+from tests.corpus_reader import documents
 from tests.test_public_corpora import CORPORA, unpacked
 
 if TYPE_CHECKING:

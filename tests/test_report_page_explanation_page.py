@@ -23,7 +23,7 @@ from nbtext.report.explanations import (
 from nbtext.report.page.explanation_page import build_explanations_page
 from nbtext.report.page.markup import HERE
 from tests import browser
-from tests.explaining import GAUSSIAN, document, explained, model
+from tests.explained_models import GAUSSIAN, document, explained, model
 from tests.profiles import examples
 from tests.report_example import HOSTILE, Page
 from tests.strategies import texts

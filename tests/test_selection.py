@@ -16,7 +16,7 @@ from nbtext.classifiers.base import compute_class_prior
 from nbtext.selection import MAX_PROBABILITIES_IN_MEMORY, Ranking, get_criterion, rank_terms
 from nbtext.settings import CRITERIA
 from tests import oracle, strategies
-from tests.building import language_models, statistics_from_table, statistics_of
+from tests.count_tables import language_models, statistics_from_table, statistics_of
 
 ALL = pytest.mark.parametrize("by", CRITERIA)
 Scores = dict[str, float]

@@ -18,7 +18,7 @@ from nbtext.cli.option_files import read_parameter_value
 from nbtext.errors import PathError, UsageError
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.settings import Reading
-from tests.changing import corpora, fitted, saved
+from tests.model_changes import corpora, fitted, saved
 from tests.models import require_sound
 from tests.process import write
 from tests.profiles import examples

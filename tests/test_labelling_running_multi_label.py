@@ -8,7 +8,7 @@ from nbtext.labelling.query_strategies import MAX_EVIDENCE_TOKENS, measure_pool_
 from nbtext.labelling.running_model import RunningMultiLabelModel
 from nbtext.labelling.session import QueryPlan, Session
 from nbtext.prediction.labels import make_label_set
-from tests.labelling import labelled_texts, pool_of
+from tests.labelling_pools import labelled_texts, pool_of
 from tests.test_labelling_running_model import POOL, N, array_of, model_of
 
 

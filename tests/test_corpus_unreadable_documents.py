@@ -15,11 +15,11 @@ from nbtext import TextClassifier
 from nbtext.corpus.document import Document, to_document_error
 from nbtext.errors import DocumentError, PathError, UsageError
 from nbtext.settings import FORMATS
+from tests.corpus_reader import documents
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
 from tests.process import HOUSE, nbtext, run, write
 from tests.profiles import examples
-from tests.reading import documents
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 
 from nbtext.cli.main import COMMAND_SUMMARIES, Commands
 from nbtext.settings import MAX_OPTION_FILE_BYTES
-from tests.changing import MORE, refused
+from tests.model_changes import MORE, refused
 from tests.models import of_pets
 from tests.process import bash, content, corpus, error_line, fail, nbtext, succeed, write
 
