@@ -177,7 +177,7 @@ def test_where_selects_rows_by_a_value(tmp_path: Path) -> None:
     fail(4, "train all.csv --where nowhere=train")
 
 
-def test_unused_columns_with_split_or_title_are_warned_of(tmp_path: Path) -> None:
+def test_unread_columns_that_look_relevant_give_a_warning(tmp_path: Path) -> None:
     rows = [
         f"{'test' if number == 2 else 'train'},{label},{text}\n"
         for label, texts in TEXTS.items()

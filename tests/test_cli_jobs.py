@@ -383,9 +383,7 @@ def test_cross_validation_is_the_same_to_the_last_digit(
 
 
 @pytest.mark.parametrize("change", ["spawn", "alone"])
-def test_spawned_processes_and_a_single_process_give_the_same_results(
-    corpora: Path, change: str
-) -> None:
+def test_spawned_or_unavailable_processes_give_the_same_results(corpora: Path, change: str) -> None:
     size = f"1000:{change}"
     assert trained(corpora, "2", "plain.tsv", size=size) == trained(corpora, "1", "plain.tsv")
     answers = [
@@ -396,7 +394,7 @@ def test_spawned_processes_and_a_single_process_give_the_same_results(
 
 
 @pytest.mark.cold("what is imported")
-def test_small_corpora_use_one_process_by_default(tmp_path: Path) -> None:
+def test_small_corpora_use_one_process_even_with_jobs(tmp_path: Path) -> None:
     models = []
     for jobs in ("1", "4"):
         path = tmp_path / jobs
@@ -416,7 +414,7 @@ def test_small_corpora_use_one_process_by_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("once", [(), ("--once",)], ids=str)
-def test_updates_give_the_same_model(corpora: Path, once: tuple[str, ...]) -> None:
+def test_updates_and_forget_give_the_same_model(corpora: Path, once: tuple[str, ...]) -> None:
     half = table().splitlines(keepends=True)[: len(ROWS) // 2]
     write("half.tsv", b"".join(half) + half[0] + "cats\tle chat déjà vu\n".encode("latin-1"))
     seen = []

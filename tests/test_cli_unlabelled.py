@@ -183,7 +183,7 @@ def test_seed_words_change_no_document_or_term_counts(seeded: Path) -> None:
     assert with_seeds["taxes-and-fees"]["probability"] > alone["taxes-and-fees"]["probability"]
 
 
-def test_update_with_seed_words_equals_training_again(seeded: Path) -> None:
+def test_changed_models_with_seed_words_equal_training_again(seeded: Path) -> None:
     seeds = ("--seeds", "seeds")
     for name, corpora in (
         ("few.model", ("few",)),
@@ -210,7 +210,7 @@ def test_update_with_seed_words_equals_training_again(seeded: Path) -> None:
         ("", "CORPUS"),
     ],
 )
-def test_seed_words_without_a_class_prior_are_refused(
+def test_seed_words_of_classes_without_documents_are_refused(
     options: str, said: str, seeded: Path
 ) -> None:
     assert said in fail(2, f"train {options}", "--seeds", "seeds")

@@ -58,7 +58,7 @@ def test_html_features_become_structure_items(markup: str, found: set[str]) -> N
     }
 
 
-def test_numbers_are_binned_in_powers_of_two() -> None:
+def test_large_numbers_are_binned_in_powers_of_two() -> None:
     assert [items(b"\n" + b"http://a.example " * number)[-3] for number in (0, 1, 3, 4, 7, 8, 1000)] == [
         "links:0", "links:1", "links:3", "links:4", "links:4", "links:8", "links:512",
     ]  # fmt: skip

@@ -159,7 +159,7 @@ def test_standard_input_may_be_compressed(pets: Path) -> None:
     assert nbtext("classify -", stdin=gzip.compress(b"the dog barks")).rows[0][1] == "dogs"
 
 
-def test_misleading_compression_suffixes_are_handled(tmp_path: Path) -> None:
+def test_damaged_or_misnamed_compressed_files_are_problems(tmp_path: Path) -> None:
     corpus(
         tmp_path,
         {

@@ -126,7 +126,7 @@ def test_unneeded_removed_word_is_put_back(monkeypatch: pytest.MonkeyPatch) -> N
     assert found_for(model(), "dogs", "red sticks white water").removed_words == {"red": 1}
 
 
-def test_last_unneeded_word_is_put_back_first() -> None:
+def test_later_of_two_interchangeable_words_is_put_back() -> None:
     """In their turn went water, cold and sleep; with either of the first two away, the other need not go."""
     of = model(calibration="none")
     assert found_for(of, "dogs", "cold the bark at on sleep water scratch").removed_words == {

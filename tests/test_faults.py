@@ -116,7 +116,7 @@ FAULTS = {
         "cli_train.class_names_may_contain_any_characters", "faults_tables.fault_70_labels_that_look_alike_are_warned_of", "corpus_table.rows_of_another_width_are_problems_with_their_line",
     ),
     71: ("very many, very long", "faults_tables.fault_71_very_many_classes_work", "faults_tables.fault_71_very_long_documents_work"),
-    72: ("a very long word", "faults_tables.fault_72_word_of_megabytes_is_ignored"),
+    72: ("a very long word", "faults_tables.fault_72_word_of_megabytes_does_not_change_the_prediction"),
     74: (
         "cells like formulas, markup in pages",
         "cli_excel_safe.fault_74_ids_and_labels_are_escaped", "cli_excel_safe.fault_74_terms_are_escaped_and_numbers_are_not", "report_page.hostile_names_and_texts_stay_text",

@@ -125,7 +125,9 @@ def test_fault_71_very_long_documents_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.repeated
-def test_fault_72_word_of_megabytes_is_ignored(service_desk_model: Path) -> None:
+def test_fault_72_word_of_megabytes_does_not_change_the_prediction(
+    service_desk_model: Path,
+) -> None:
     for letter in (b"x", "語".encode(), b"x'"):
         done = succeed(
             "classify - -m",

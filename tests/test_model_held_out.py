@@ -143,7 +143,7 @@ def test_class_of_one_document_is_unknown_when_held_out() -> None:
     )
 
 
-def test_model_without_posteriors_loads_like_an_old_file() -> None:
+def test_model_without_held_out_posteriors_asks_for_retraining() -> None:
     whole = model(classifier="logistic")
     whole._fitted = replace(
         whole.fitted, parameters=replace(whole.fitted.parameters, held_out_posteriors=None)

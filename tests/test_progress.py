@@ -51,7 +51,7 @@ def test_forked_process_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not is_progress_watched()
 
 
-def test_pace_reports_every_twentieth_of_a_second(
+def test_pace_adapts_to_a_report_every_twentieth_of_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
