@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext import TextClassifier
 from nbtext.errors import ModelError
 from tests import fork_server
-from tests.process import HOUSE, PETS, TIME_LIMIT, Result, corpus
+from tests.process import ENVIRONMENT, PETS, TIME_LIMIT, Result, corpus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,13 +88,13 @@ class Run:
             self.process = fork_server.start(
                 ["-m", "nbtext", *map(str, arguments)],
                 cwd=cwd,
-                env={**os.environ, **HOUSE},
+                env={**os.environ, **ENVIRONMENT},
                 stdin=source.fileno(),
                 stdout=out,
                 stderr=err,
                 limits=limits,
                 stopped=stopped,
-                rehearsed=True,
+                preloaded=True,
             )
 
     def result(self) -> Result:
@@ -144,7 +144,7 @@ class Setting:
 
     def restore(self) -> None:
         """Put everything as it was before."""
-        for name in files_in(self.folder):
+        for name in read_folder(self.folder):
             if name not in self.before:
                 (self.folder / name).unlink()
         for name, content in self.before.items():
@@ -205,7 +205,7 @@ class Setting:
             path.rename(self.folder / name)
 
 
-def files_in(folder: Path) -> Files:
+def read_folder(folder: Path) -> Files:
     """What is in a folder."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
@@ -217,10 +217,10 @@ def setting(folder: Path, command: Command) -> Setting:
         corpus(folder / name, documents)
     for arguments in command.before:
         assert run(*arguments, cwd=folder).status == 0
-    before = files_in(folder)
+    before = read_folder(folder)
     done = run(*command.arguments, cwd=folder)
     assert (done.status, done.err) == (0, b""), done
-    made = Setting(folder, command, before, files_in(folder), done.out)
+    made = Setting(folder, command, before, read_folder(folder), done.out)
     assert sound(folder / MODEL)
     assert (made.new != made.old) == (command in WRITING.values())
     return made

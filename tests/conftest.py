@@ -12,14 +12,14 @@ import pytest
 from hypothesis import settings
 
 from tests.model_changes import DAYS, MORE
-from tests.models import of_pets
-from tests.process import PETS, SERVICE_DESK, Starts, cold, corpus, succeed
+from tests.models import pets_classifier
+from tests.process import PETS, SERVICE_DESK, InterpreterStarts, corpus, fresh_interpreters, succeed
 from tests.profiles import EXHAUSTIVELY, OF_ROOM, USUAL, exhaustive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_COLD_STARTS = 70
+MAX_FRESH_INTERPRETERS = 70
 
 settings.register_profile("nbtext", deadline=None, print_blob=True, max_examples=USUAL)
 # The same examples each time, so that a run fails only for what was changed; those of `make test` are new ones each time.
@@ -51,38 +51,40 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _starts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Be in the test's folder, if it has one; start Python programs warm, or cold where the test is marked so."""
+    """Be in the test's folder, if it has one; fork Python programs, or start new interpreters if the test is marked so."""
     before = Path.cwd()
     if "tmp_path" in request.fixturenames:
         os.chdir(request.getfixturevalue("tmp_path"))
-    with cold(request.node.get_closest_marker("cold") is not None):
+    with fresh_interpreters(request.node.get_closest_marker("fresh_interpreters") is not None):
         yield
     os.chdir(before)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell whoever started this worker how many cold starts there were; fail if all together were too many."""
+    """Tell whoever started this worker how many interpreters were started; fail if all together were too many."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["cold starts"] = Starts.count
-    elif Starts.count > MOST_COLD_STARTS:
+        session.config.workeroutput["fresh interpreters"] = InterpreterStarts.count
+    elif InterpreterStarts.count > MAX_FRESH_INTERPRETERS:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Add the cold starts of a worker."""
-    Starts.count += getattr(node, "workeroutput", {}).get("cold starts", 0)
+    """Add the number of interpreters that a worker started."""
+    InterpreterStarts.count += getattr(node, "workeroutput", {}).get("fresh interpreters", 0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many cold starts there were, in the last lines if these are why the run fails."""
-    if Starts.count > MOST_COLD_STARTS:
+    """Say how many interpreters were started, in the last lines if these are why the run fails."""
+    if InterpreterStarts.count > MAX_FRESH_INTERPRETERS:
         terminalreporter.write_line(
-            f"FAILED: {Starts.count} cold starts, at most {MOST_COLD_STARTS}: mark fewer tests with cold",
+            f"FAILED: {InterpreterStarts.count} fresh interpreters, at most {MAX_FRESH_INTERPRETERS}: mark fewer tests with fresh_interpreters",
             red=True,
         )
     else:
-        terminalreporter.write_line(f"cold starts: {Starts.count}, at most {MOST_COLD_STARTS}")
+        terminalreporter.write_line(
+            f"fresh interpreters: {InterpreterStarts.count}, at most {MAX_FRESH_INTERPRETERS}"
+        )
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +109,7 @@ def labels_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pets_model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The file of a model of `PETS`."""
     path = tmp_path_factory.mktemp("pets") / "nbtext.joblib"
-    of_pets().save(str(path))
+    pets_classifier().save(str(path))
     return path.read_bytes()
 
 

@@ -84,7 +84,7 @@ def counted_documents(corpus: Sequence[Labelled], statistics: CellCounts) -> Cou
     )
 
 
-def every_term(statistics: ClassStatistics) -> NDArray[np.bool_]:
+def all_term_ids(statistics: ClassStatistics) -> NDArray[np.bool_]:
     """A selection of all terms."""
     return np.ones(statistics.n_terms, np.bool_)
 
@@ -141,11 +141,16 @@ def language_models(
     terms = [statistics.vocabulary.get_term(number) for number in range(statistics.n_terms)]
     selected = np.array([over is None or term in over for term in terms], np.bool_)
     return LanguageModels(
-        statistics, selected, smoothing, shape, estimate, own_of(statistics, own or {}, smoothing)
+        statistics,
+        selected,
+        smoothing,
+        shape,
+        estimate,
+        find_own_pseudo_counts(statistics, own or {}, smoothing),
     )
 
 
-def own_of(
+def find_own_pseudo_counts(
     statistics: ClassStatistics, numbers: Mapping[str, float], others: float
 ) -> TermPseudoCounts:
     """The pseudo-counts of those terms that there are."""
@@ -156,7 +161,7 @@ def own_of(
 
 
 @contextmanager
-def summing_by_cells(wanted: bool = True) -> Iterator[None]:
+def cell_sums(wanted: bool = True) -> Iterator[None]:
     """Have language models that have added nothing yet sum scores as those of very many classes do."""
     with pytest.MonkeyPatch.context() as patch:
         if wanted:

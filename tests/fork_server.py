@@ -78,7 +78,7 @@ class Process:
             try:
                 self.returncode = NUMBER.unpack(_received(self._connection, NUMBER.size))[0]
             except TimeoutError:
-                raise subprocess.TimeoutExpired("a warm run", timeout or 0) from None
+                raise subprocess.TimeoutExpired("a forked run", timeout or 0) from None
             self._connection.close()
         return self.returncode
 
@@ -110,7 +110,7 @@ class Process:
             while selector.get_map():
                 ready = selector.select(timeout)
                 if not ready:
-                    raise subprocess.TimeoutExpired("a warm run", timeout or 0)
+                    raise subprocess.TimeoutExpired("a forked run", timeout or 0)
                 for key, _ in ready:
                     number, stream = key.data
                     if number:
@@ -140,12 +140,12 @@ def start(
     new_session: bool = False,
     limits: Mapping[str, int] | None = None,
     stopped: bool = False,
-    rehearsed: bool = False,
+    preloaded: bool = False,
 ) -> Process:
     """Begin a run of ``find_program``: "-m", a module and its arguments, or "-c", code and its arguments.
 
     Streams are as in `subprocess.Popen`. ``limits``: by names of `resource`, in bytes or numbers; AS is counted from what the process has
-    already. ``stopped``: the run stops itself before it begins, until it is sent SIGCONT, and may be traced. ``rehearsed``: by a server that has
+    already. ``stopped``: the run stops itself before it begins, until it is sent SIGCONT, and may be traced. ``preloaded``: by a server that has
     run some commands once, so that the run makes no system calls to import modules.
     """
     theirs: list[int] = []
@@ -164,7 +164,7 @@ def start(
                 )
                 ours.append(None)
         connection = socket.socket(socket.AF_UNIX)
-        connection.connect(_server(rehearsed))
+        connection.connect(_server(preloaded))
         request = {
             "program": list(program),
             "cwd": os.fsencode(cwd or Path.cwd()),
@@ -183,12 +183,12 @@ def start(
 
 
 @cache
-def _server(rehearsed: bool) -> str:
+def _server(preloaded: bool) -> str:
     """Start a server that lasts as long as this process; return the path of its socket."""
-    folder = tempfile.TemporaryDirectory(prefix="nbtext-warm-")
+    folder = tempfile.TemporaryDirectory(prefix="nbtext-fork-")
     path = f"{folder.name}/socket"
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.fork_server", path, *(["rehearsed"] if rehearsed else [])],
+        [sys.executable, "-m", "tests.fork_server", path, *(["preloaded"] if preloaded else [])],
         cwd=REPOSITORY,
         # Large pieces of memory that were freed go back to the system, so that a run under a limit of memory finds no room for its arrays in them.
         env={
@@ -204,7 +204,7 @@ def _server(rehearsed: bool) -> str:
     assert server.stdin is not None
     assert server.stdout is not None
     assert server.stdout.read() == b"", (
-        "the server of warm runs did not start"
+        "the fork server did not start"
     )  # it closes its output when it listens
     server.stdout.close()
 
@@ -407,7 +407,7 @@ def _run(program: Sequence[str]) -> int:
     return status
 
 
-REHEARSAL: Sequence[Sequence[str]] = (
+PRELOADED_COMMANDS: Sequence[Sequence[str]] = (
     ("train", "pets", "-v"),
     ("train", "nothing"),
     ("classify", "pets/cats/1", "nothing"),
@@ -439,7 +439,7 @@ def _import_all() -> None:
         import_module(name)
 
 
-def _rehearse() -> None:
+def _preload() -> None:
     """Run the commands that tests put faults into, so that no module is imported afterwards."""
     from nbtext.cli.main import run
     from tests.process import PETS, corpus
@@ -454,7 +454,7 @@ def _rehearse() -> None:
     )  # so that no thread is begun, whose memory all runs would have to spare
     with tempfile.TemporaryDirectory() as name:
         os.chdir(corpus(Path(name), {f"pets/{path}": text for path, text in PETS.items()}))
-        for arguments in REHEARSAL:
+        for arguments in PRELOADED_COMMANDS:
             run(list(arguments))
         os.chdir(here)
     resource.setrlimit(resource.RLIMIT_AS, limits)
@@ -466,7 +466,7 @@ def _main() -> None:
     os.dup2(2, 1)
     _import_all()
     if how:
-        _rehearse()
+        _preload()
     gc.collect()
     gc.freeze()  # the collector would write to what all runs share
     server = Server(path)

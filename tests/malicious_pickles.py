@@ -26,7 +26,7 @@ import joblib
 import numpy as np
 from joblib.numpy_pickle import NumpyArrayWrapper
 
-from tests.process import HOUSE, MEMORY, Result, run
+from tests.process import ENVIRONMENT, MEMORY, Result, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,7 +168,7 @@ BY_NBTEXT = 'run(["inspect", "-m", path])'
 BY_JOBLIB = "bool(joblib.load(path))"
 
 
-def loaded_under_watch(
+def load_under_watch(
     honest: Path, files: dict[str, bytes], folder: Path, how: str = BY_NBTEXT
 ) -> tuple[dict[str, int], list[str], Result]:
     """The status with which each file is inspected in one process of little memory, what else the process did, and all that it printed."""
@@ -179,7 +179,7 @@ def loaded_under_watch(
     done = run(
         [sys.executable, "-c", WATCHER.replace("HOW", how), honest, *paths.values()],
         cwd=folder,
-        env=HOUSE,
+        env=ENVIRONMENT,
         limits=MEMORY,
     )
     assert done.status == 0, done

@@ -43,7 +43,7 @@ class Parts:
         for key in above:
             place = place[key]
         place[last] = value
-        return put_together(index, self.payload)
+        return join_model_bytes(index, self.payload)
 
     def with_number(self, name: str, number: int, value: float) -> bytes:
         """The file with another value of one number of an array, as its type has it."""
@@ -53,16 +53,16 @@ class Parts:
         payload = bytearray(self.payload)
         with np.errstate(all="ignore"):
             payload[begin : begin + kind.itemsize] = np.array([value]).astype(kind).tobytes()
-        return put_together(self.decoded, bytes(payload))
+        return join_model_bytes(self.decoded, bytes(payload))
 
 
-def taken_apart(content: bytes) -> Parts:
+def split_model_bytes(content: bytes) -> Parts:
     """The parts of a well-formed file, by its own header."""
     _, _, index_length, payload_length, _ = FIELDS.unpack_from(content, OPCODES.size)
     return Parts(content[HEAD : HEAD + index_length], content[-payload_length:])
 
 
-def put_together(
+def join_model_bytes(
     index: object,
     payload: bytes,
     *,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.compatibility import needs_documents
 from nbtext.settings import CLASSIFIERS, Settings
-from tests.models import parted
+from tests.models import split_labelled
 from tests.process import content, fail, in_json, write
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ corpora = st.lists(documents, min_size=1, max_size=14)
 
 def fitted(setting: dict[str, Any], labelled: Corpus) -> TextClassifier:
     """A model of some documents."""
-    return TextClassifier(**setting).fit(*parted(labelled))
+    return TextClassifier(**setting).fit(*split_labelled(labelled))
 
 
 def saved(model: TextClassifier, folder: Path) -> bytes:
@@ -112,7 +112,7 @@ def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
     return in_json("inspect -m", model, cwd=folder)
 
 
-def damage_the_ledger(model: str = "nbtext.joblib") -> bytes:
+def damage_ledger(model: str = "nbtext.joblib") -> bytes:
     """Change the last byte of a model file, which is of its ledger, and return what it holds then."""
     changed = bytearray(content(model))
     changed[-1] ^= 1

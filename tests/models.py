@@ -25,13 +25,13 @@ Text = TypeVar("Text")
 PET_LABELS = [name.partition("/")[0] for name in PETS]
 
 
-def parted(labelled: Iterable[tuple[Label, Text]]) -> tuple[list[Text], list[Label]]:
+def split_labelled(labelled: Iterable[tuple[Label, Text]]) -> tuple[list[Text], list[Label]]:
     """Return texts and labels."""
     documents = list(labelled)
     return [text for _, text in documents], [label for label, _ in documents]
 
 
-def of_pets(**settings: Any) -> TextClassifier:
+def pets_classifier(**settings: Any) -> TextClassifier:
     """Return a model of `PETS`."""
     return TextClassifier(**settings).fit(PETS.values(), PET_LABELS)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parent.parent
 SERVICE_DESK = REPOSITORY / "corpora" / "service-desk"
 
-HOUSE = {"PYTHONPATH": str(REPOSITORY), "PYTHONWARNINGS": "error"}
+ENVIRONMENT = {"PYTHONPATH": str(REPOSITORY), "PYTHONWARNINGS": "error"}
 """Environment of every process: nbtext from here, and no warning goes unnoticed."""
 
 TIME_LIMIT = 60
@@ -104,23 +104,23 @@ class Running(Protocol):
     ) -> tuple[bytes, bytes]: ...
 
 
-class Starts:
+class InterpreterStarts:
     """How Python programs are started."""
 
-    cold = False
+    fresh_interpreters = False
     """Whether by a new interpreter each."""
     count = 0
     """How many were started so."""
 
 
 @contextlib.contextmanager
-def cold(so: bool = True) -> Iterator[None]:
-    """Start Python programs by new interpreters, as in tests that are marked ``cold``: where start-up itself is what is tested."""
-    before, Starts.cold = Starts.cold, so
+def fresh_interpreters(wanted: bool = True) -> Iterator[None]:
+    """Start Python programs by new interpreters, as in tests that are marked ``fresh_interpreters``: where start-up itself is what is tested."""
+    before, InterpreterStarts.fresh_interpreters = InterpreterStarts.fresh_interpreters, wanted
     try:
         yield
     finally:
-        Starts.cold = before
+        InterpreterStarts.fresh_interpreters = before
 
 
 def start(
@@ -136,23 +136,25 @@ def start(
 ) -> Running:
     """Start a program; ``env`` is added to the environment, streams are as in `subprocess.Popen`, limits as in `tests.fork_server.start`.
 
-    ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``cold``.
+    ``python -m MODULE`` and ``python -c CODE`` are forked from a process that has imported nbtext, unless the test is marked ``fresh_interpreters``.
     """
     environment = {**os.environ, **(env or {})}
     streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
     if command[0] == sys.executable and command[1] in ("-m", "-c"):
-        if not Starts.cold:
+        if not InterpreterStarts.fresh_interpreters:
             changed = {
                 name
                 for name, value in (env or {}).items()
-                if name.startswith("PYTHON") and value != HOUSE.get(name)
+                if name.startswith("PYTHON") and value != ENVIRONMENT.get(name)
             }
-            assert not changed, f"{changed} matter at the start of Python: mark the test with cold"
+            assert not changed, (
+                f"{changed} matter at the start of Python: mark the test with fresh_interpreters"
+            )
             program = [os.fsdecode(word) for word in command[1:]]
             return fork_server.start(
                 program, cwd=cwd, env=environment, new_session=new_session, limits=limits, **streams
             )
-        Starts.count += 1
+        InterpreterStarts.count += 1
     before = partial(limit, limits) if limits else None
     return subprocess.Popen(
         command,
@@ -207,7 +209,7 @@ def python(
         [sys.executable, "-c", code, *arguments],
         cwd=cwd,
         stdin=stdin,
-        env={**HOUSE, **(env or {})},
+        env={**ENVIRONMENT, **(env or {})},
         limits=limits,
     )
 
@@ -226,7 +228,7 @@ def nbtext(
         [sys.executable, "-m", "nbtext", *words, *others],
         cwd=cwd,
         stdin=stdin,
-        env={**HOUSE, **(env or {})},
+        env={**ENVIRONMENT, **(env or {})},
         limits=limits,
     )
 
@@ -251,7 +253,7 @@ def at_terminal(
     with start(
         [sys.executable, *(["-c", code] if code else ["-m", "nbtext"]), *arguments],
         cwd=cwd,
-        env={**HOUSE, "TERM": "xterm-256color", "COLUMNS": "100", **(env or {})},
+        env={**ENVIRONMENT, "TERM": "xterm-256color", "COLUMNS": "100", **(env or {})},
         stdin=theirs,
         stdout=theirs if answers else subprocess.PIPE,
         stderr=theirs,
@@ -276,19 +278,19 @@ def bash(command: str, *, cwd: Path | None = None, env: Mapping[str, str] | None
     return run(
         ["bash", "-c", command],
         cwd=cwd,
-        env={"NBTEXT": f"{python_in_shell()} -m nbtext", **HOUSE, **(env or {})},
+        env={"NBTEXT": f"{python_in_shell()} -m nbtext", **ENVIRONMENT, **(env or {})},
     )
 
 
 def python_in_shell() -> str:
     """Return what stands for Python in a shell script."""
-    if Starts.cold:
-        Starts.count += 1
+    if InterpreterStarts.fresh_interpreters:
+        InterpreterStarts.count += 1
         return sys.executable
     return fork_server.client()
 
 
-def until(condition: Callable[[], object], what: str, limit: float = TIME_LIMIT) -> None:
+def wait_until(condition: Callable[[], object], what: str, limit: float = TIME_LIMIT) -> None:
     """Wait until a condition holds; fail if it does not within ``limit`` seconds."""
     end = time.monotonic() + limit
     while not condition():
@@ -296,12 +298,12 @@ def until(condition: Callable[[], object], what: str, limit: float = TIME_LIMIT)
         time.sleep(0.0005)
 
 
-def drained(descriptor: int) -> bool:
+def is_drained(descriptor: int) -> bool:
     """Return whether somebody has read all that was written to a pipe."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder) == 0
 
 
-def asleep(process: int) -> bool:
+def is_sleeping(process: int) -> bool:
     """Return whether a process waits for something."""
     return (
         Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]

@@ -21,7 +21,7 @@ from nbtext.prediction.calibration import fit_length_temperature
 from nbtext.report.models import print_overview
 from nbtext.settings import Settings
 from tests.explained_models import model
-from tests.models import parted, require_sound
+from tests.models import require_sound, split_labelled
 from tests.process import content, fail, in_json, nbtext, succeed, write
 from tests.profiles import examples
 
@@ -274,7 +274,7 @@ def by_evidence(members: str, rows: list[tuple[str, str]], **settings: Any) -> T
         **settings,
     }
     of = TextClassifier(classifier="average", members=f"evidence:{members}", **plain)
-    return of.fit(*parted(rows))
+    return of.fit(*split_labelled(rows))
 
 
 ROWS = [
@@ -301,7 +301,7 @@ def test_evidence_mixture_weights_member_posteriors_by_their_evidence(classifier
             calibration="none",
             smoothing=a,
         )
-        alone.fit(*parted(ROWS))
+        alone.fit(*split_labelled(ROWS))
         posteriors.append(alone.predict_proba(ASKED))
         predictions = []
         for label in "abc":
@@ -370,7 +370,9 @@ def test_members_without_comparable_evidence_are_refused(
 def test_model_with_negligible_evidence_gets_no_weight() -> None:
     rows = [("a", "ant " * 3000), ("b", "bee " * 3000)]
     of = by_evidence("multinomial:0.1+multinomial:1000", rows)
-    alone = TextClassifier(stemmer="none", calibration="none", smoothing=0.1).fit(*parted(rows))
+    alone = TextClassifier(stemmer="none", calibration="none", smoothing=0.1).fit(
+        *split_labelled(rows)
+    )
     assert of.predict_proba(["ant"])[0].tolist() == pytest.approx(
         alone.predict_proba(["ant"])[0].tolist()
     )

@@ -23,8 +23,8 @@ from nbtext.evaluation.cross_validation import train_and_score
 from nbtext.explain.counterfactual import ALREADY_PREDICTED, WhyNotFinder, WhyNotResult
 from nbtext.model.training import resolve_smoothing_terms
 from nbtext.settings import CLASSIFIERS, CRITERIA, WEIGHTINGS
-from tests.models import count_documents, parted, require_sound
-from tests.process import SERVICE_DESK, cold, in_json, python, succeed, succeeded
+from tests.models import count_documents, require_sound, split_labelled
+from tests.process import SERVICE_DESK, fresh_interpreters, in_json, python, succeed, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ ASKED = [text for _, text in drawn(30, 1)]
 
 
 def fitted(documents: list[Labelled], options: Options, **more: Any) -> TextClassifier:
-    return TextClassifier(**{**PLAIN, **options, **more}).fit(*parted(documents))
+    return TextClassifier(**{**PLAIN, **options, **more}).fit(*split_labelled(documents))
 
 
 @cache
@@ -415,9 +415,9 @@ def test_model_file_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     train = f"['train', {str(SERVICE_DESK / 'train')!r}, '--classifier', name, '-m', name]"
     code = f"import sys; from nbtext.cli.main import run; sys.exit(max(run({train}) for name in sys.argv[1:]))"
     models = []
-    for folder, new in ((tmp_path / "warm", False), (tmp_path / "cold", True)):
+    for folder, new in ((tmp_path / "forked", False), (tmp_path / "fresh", True)):
         folder.mkdir()
-        with cold(new):  # with another hash seed
+        with fresh_interpreters(new):  # with another hash seed
             succeeded(python(code, *CLASSIFIERS, cwd=folder, env={"OPENBLAS_NUM_THREADS": "1"}))
         models.append([(folder / name).read_bytes() for name in CLASSIFIERS])
     assert models[0] == models[1]
@@ -445,7 +445,7 @@ def test_commands_run_with_a_model_of_every_classifier(trained: Path) -> None:
     )
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_classifying_with_a_model_imports_only_numpy(tmp_path: Path) -> None:
     for name in CLASSIFIERS:
         fitted(CORPUS, {"classifier": name}).save(str(tmp_path / name))

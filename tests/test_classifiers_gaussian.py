@@ -26,7 +26,7 @@ from nbtext.classifiers.gaussian import (
 )
 from nbtext.errors import UsageError
 from nbtext.prediction.posterior import normalize_log_joint
-from tests.models import parted
+from tests.models import split_labelled
 from tests.process import fail, in_json, succeed, write
 from tests.profiles import examples
 
@@ -369,7 +369,7 @@ def test_any_corpus_gives_a_valid_gaussian_model(
 ) -> None:
     """One class, a class of one document, documents without words, fewer documents than dimensions."""
     parameters = {**PLAIN, **kind, "calibration": "auto" if calibrated else "none"}
-    model = TextClassifier(**parameters).fit(*parted(corpus))
+    model = TextClassifier(**parameters).fit(*split_labelled(corpus))
     probabilities = model.predict_proba(
         ["ant bee", "unknown words", "", *(text for _, text in corpus)]
     )

@@ -20,7 +20,7 @@ from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMAND_SUMMARIES
 from nbtext.settings import CRITERIA, FORMATS, LANGUAGES, UNSPACED_LANGUAGES
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     content,
     fail,
     python_in_shell,
@@ -28,7 +28,7 @@ from tests.process import (
     start,
     succeed,
     succeeded,
-    until,
+    wait_until,
     write,
 )
 
@@ -54,7 +54,7 @@ def completed(words: list[str], home: Path) -> list[str]:
     shell = shutil.which("bash")
     if shell is None:
         pytest.skip("there is no bash")
-    env = {**HOUSE, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
+    env = {**ENVIRONMENT, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
     if run(
         [
             shell,
@@ -143,7 +143,7 @@ def test_completed_class_names_are_quoted_and_not_executed(
     )
     arguments, setup = INTERACTIVE[shell]
     env = {
-        **HOUSE,
+        **ENVIRONMENT,
         "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
         "HOME": str(home),
         "TERM": "xterm",
@@ -161,7 +161,7 @@ def test_completed_class_names_are_quoted_and_not_executed(
             return wanted()
 
         os.write(ours, keys.encode())
-        until(done, keys)
+        wait_until(done, keys)
 
     with start(
         ["setsid", "--ctty", found, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs

@@ -173,7 +173,7 @@ def test_valid_file_with_impossible_settings_is_a_failure(pets: Path) -> None:
     assert "the model is malformed" in model["detail"]
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_missing_required_package_is_reported(pets: Path) -> None:
     write("numpy.py", "raise ModuleNotFoundError('gone', name='numpy')")
     message = fail(70, "doctor")

@@ -226,7 +226,7 @@ def test_nbtext_without_arguments_prints_its_usage() -> None:
         assert re.search(rf"[ ,]{command}[ ,\n]", done.err.decode())
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_help_imports_no_large_package(tmp_path: Path) -> None:
     for name in ("numpy", "scipy", "joblib", "nltk", "rich", "Stemmer"):
         write(f"{name}.py", "raise SystemExit('imported')")

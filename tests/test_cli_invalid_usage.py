@@ -13,7 +13,7 @@ import pytest
 from nbtext.cli.main import COMMAND_SUMMARIES, Commands
 from nbtext.settings import MAX_OPTION_FILE_BYTES
 from tests.model_changes import MORE, refused
-from tests.models import of_pets
+from tests.models import pets_classifier
 from tests.process import bash, content, corpus, error_line, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def test_impossible_requests_are_refused_in_one_line(
     (pets / "empty").mkdir()
     (pets / "link").symlink_to("open.csv")
     if "plain" in arguments:
-        of_pets(stemmer="none").save("plain")
+        pets_classifier(stemmer="none").save("plain")
     write("both", content("nbtext.joblib"))
     if " counts " in arguments:
         write("1.svm", "x a:1\ny b:1\n")
@@ -369,7 +369,7 @@ def test_invalid_label_pattern_is_refused(pets: Path, pattern: str) -> None:
     )
 
 
-@pytest.mark.cold("the directory in which it starts")
+@pytest.mark.fresh_interpreters("the directory in which it starts")
 def test_deleted_working_directory_is_reported(pets: Path) -> None:
     del pets
     done = bash("mkdir gone && cd gone && rmdir ../gone && $NBTEXT train corpus -m m")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import HOUSE, SERVICE_DESK, Result, corpus, run, succeed, succeeded, write
+from tests.process import ENVIRONMENT, SERVICE_DESK, Result, corpus, run, succeed, succeeded, write
 from tests.profiles import some
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def small(*arguments: str | Path, size: str = "100", cwd: Path, stdin: bytes = b
     return run(
         [sys.executable, "-m", "tests.small_shards", size, *arguments],
         cwd=cwd,
-        env=HOUSE,
+        env=ENVIRONMENT,
         stdin=stdin,
     )
 
@@ -393,7 +393,7 @@ def test_spawned_or_unavailable_processes_give_the_same_results(corpora: Path, c
     assert succeeded(answers[0]).out == succeeded(answers[1]).out
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_small_corpora_use_one_process_even_with_jobs(tmp_path: Path) -> None:
     models = []
     for jobs in ("1", "4"):
@@ -406,7 +406,7 @@ def test_small_corpora_use_one_process_even_with_jobs(tmp_path: Path) -> None:
                     "-c",
                     f"{code}; print(s, 'multiprocessing.connection' in sys.modules, 'joblib' in sys.modules)",
                 ],
-                env=HOUSE,
+                env=ENVIRONMENT,
             )
         )
         models.append((done.out, path.read_bytes()))

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import HOUSE, TIME_LIMIT, asleep, content, start, succeed, until, write
+from tests.process import (
+    ENVIRONMENT,
+    TIME_LIMIT,
+    content,
+    is_sleeping,
+    start,
+    succeed,
+    wait_until,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,10 +45,10 @@ class Running:
     def __init__(self, folder: Path, arguments: Sequence[str], workers: int) -> None:
         self._folder = folder
         self.process = start(
-            [sys.executable, "-m", "tests.small_shards", *arguments], cwd=folder, env=HOUSE,
+            [sys.executable, "-m", "tests.small_shards", *arguments], cwd=folder, env=ENVIRONMENT,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, new_session=True,
         )  # fmt: skip
-        until(lambda: len(self.children()) >= workers, f"{workers} workers")
+        wait_until(lambda: len(self.children()) >= workers, f"{workers} workers")
         self.workers = self.children()  # with new interpreters one may be loky's own
 
     def children(self) -> list[int]:
@@ -98,10 +107,12 @@ def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
     """A command whose processes all wait."""
     running = Running(folder, arguments, workers)
     if "stall" in arguments[0]:
-        until(lambda: len([*folder.glob("stalled-*")]) >= workers, "the stall")
+        wait_until(lambda: len([*folder.glob("stalled-*")]) >= workers, "the stall")
     else:
-        until(
-            lambda: all(asleep(process) for process in (running.process.pid, *running.workers)),
+        wait_until(
+            lambda: all(
+                is_sleeping(process) for process in (running.process.pid, *running.workers)
+            ),
             "the wait for rows",
         )
     return running

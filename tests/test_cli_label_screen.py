@@ -23,7 +23,7 @@ from nbtext.cli.label_rendering import MAX_SHOWN_CHARS, render_classes, render_h
 from tests import test_classifiers_multi_label as made
 from tests.labelling_pools import labelled_texts
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     TIME_LIMIT,
     content,
     corpus,
@@ -31,7 +31,7 @@ from tests.process import (
     json_lines,
     start,
     succeed,
-    until,
+    wait_until,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Screen:
             self.read()
             return wanted in "\n".join(self.frame)
 
-        until(there, wanted)
+        wait_until(there, wanted)
         return self.frame
 
     def type(self, keys: str, wanted: str) -> list[str]:
@@ -98,7 +98,7 @@ class Screen:
 
     def end(self) -> int:
         """Exit status."""
-        until(lambda: (self.read(), self.child.poll())[1] is not None, "the end")
+        wait_until(lambda: (self.read(), self.child.poll())[1] is not None, "the end")
         self.read()
         return self.child.wait()
 
@@ -113,7 +113,7 @@ def screen(
     ours, theirs = pty.openpty()
     os.set_blocking(ours, False)
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-    environment = {**HOUSE, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
+    environment = {**ENVIRONMENT, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
     command = [sys.executable, "-m", "nbtext", "label", *(arguments or ("pool",))]
     before = termios.tcgetattr(theirs)
     with start(
@@ -275,7 +275,7 @@ def test_suspending_restores_the_terminal_and_resuming_redraws(pool: Path) -> No
             shown.read()
             return shown.raw.count(b"\x1b[?1049h") == 2 and shown.raw.rstrip().endswith(b"\x1b[J")
 
-        until(again, "the second screen")
+        wait_until(again, "the second screen")
         assert shown.raw.index(b"\x1b[?1049l") < shown.raw.rindex(b"\x1b[?1049h")
         shown.label("cats", 1)
         shown.type("q", "")
@@ -306,11 +306,11 @@ def test_resizing_redraws_the_screen(pool: Path) -> None:
     with screen(pool) as shown:
         shown.wait("q quit")
         shown.resize(30, 10)
-        until(lambda: shown.height == 10, "the smaller screen")
+        wait_until(lambda: shown.height == 10, "the smaller screen")
         assert all(len(line) < 30 for line in shown.frame)
         assert shown.frame[-1].startswith("q quit")
         shown.resize(100, 30)
-        until(lambda: shown.height == 30, "the larger screen")
+        wait_until(lambda: shown.height == 30, "the larger screen")
         shown.type("q", "")
         assert shown.end() == 0
 
@@ -330,10 +330,10 @@ def test_documents_cannot_move_the_cursor_and_plain_terminals_work(
         },
     )
     with screen(pool, "evil", env=env) as shown:
-        until(lambda: b"q quit" in shown.read(), "the screen")
+        wait_until(lambda: b"q quit" in shown.read(), "the screen")
         for keys in (b"ncats\r", b"ndogs\r"):
             os.write(shown.ours, keys)
-        until(lambda: b"2 labels" in shown.read(), "two labels")
+        wait_until(lambda: b"2 labels" in shown.read(), "two labels")
         os.write(shown.ours, b"q")
         assert shown.end() == 0
     text = shown.raw.decode()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     REPOSITORY,
     Result,
     content,
@@ -48,7 +48,7 @@ def install(kind: str, title: str, home: Path) -> None:
     """Give a home a delivery agent's configuration from the page, and nbtext on the agent's path; skip the test if there is no such agent."""
     if shutil.which(kind) is None:
         pytest.skip(f"{kind} is not installed")
-    variables = " ".join(f"{name}='{value}'" for name, value in HOUSE.items())
+    variables = " ".join(f"{name}='{value}'" for name, value in ENVIRONMENT.items())
     corpus(
         home, {"bin/nbtext": f'#!/bin/sh\n{variables} exec {python_in_shell()} -m nbtext "$@"\n'}
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.model_changes import damage_the_ledger, inspected
+from tests.model_changes import damage_ledger, inspected
 from tests.process import content, corpus, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_merge_reports_models_without_a_ledger(days: Path, output: str) -> None:
 def test_merge_treats_a_damaged_ledger_as_missing(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "c")):
         succeed("train", documents, "--once", "-q", "-m", model)
-    damage_the_ledger("second")
+    damage_ledger("second")
     told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
     for output in ("new", "first"):
         assert nbtext("merge first second --to", output).notes == [f"nbtext: warning: {told}"]

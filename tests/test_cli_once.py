@@ -10,7 +10,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.model.locked_model import lock_model
 from nbtext.store.ledger import FINGERPRINT_DTYPE, Ledger, compute_fingerprint
-from tests.model_changes import FIRST, damage_the_ledger
+from tests.model_changes import FIRST, damage_ledger
 from tests.process import PETS, content, corpus, fail, in_json, names, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_backup_keeps_its_ledger(days: Path) -> None:
 )
 def test_commands_refuse_a_damaged_ledger_and_change_nothing(days: Path, command: str) -> None:
     succeed("train a c --once")
-    damaged = damage_the_ledger()
+    damaged = damage_ledger()
     line = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
     assert fail(3, command) == line
     assert content("nbtext.joblib") == damaged
@@ -126,7 +126,7 @@ def test_commands_refuse_a_damaged_ledger_and_change_nothing(days: Path, command
 
 def test_doctor_reports_a_damaged_ledger(days: Path) -> None:
     succeed("train a --once")
-    damage_the_ledger()
+    damage_ledger()
     done = nbtext("doctor")
     message = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
     assert (done.status, done.notes) == (3, [message])
@@ -137,7 +137,7 @@ def test_doctor_reports_a_damaged_ledger(days: Path) -> None:
 @pytest.mark.parametrize("command", ["update c --once", "forget a --once"])
 def test_malformed_ledger_is_refused(days: Path, command: str) -> None:
     succeed("train a --once")
-    damage_the_ledger()
+    damage_ledger()
     succeed("classify a")  # reads no ledger
     succeed("prune --ledger")
     assert "had no ledger" in nbtext("update c --once").notes[0]

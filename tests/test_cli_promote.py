@@ -16,10 +16,10 @@ from nbtext.errors import ModelError, NbtextError
 from nbtext.model.locked_model import LockedModelFile, promote
 from nbtext.store.atomic import lock_path
 from nbtext.store.model_file import read_model_bytes
-from tests.commands import files_in
-from tests.model_changes import damage_the_ledger
+from tests.commands import read_folder
+from tests.model_changes import damage_ledger
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     PET_FILES,
     TIME_LIMIT,
     content,
@@ -62,7 +62,7 @@ def test_promote_replaces_model_and_ledger_and_removes_the_new_files(once: Path)
     done = nbtext("promote new --backup -v")
     assert (done.status, done.out, len(done.notes)) == (0, b"", 1)
     assert done.notes[0].startswith("nbtext: nbtext.joblib: 3 classes, 6 documents, ")
-    found = files_in(once)
+    found = read_folder(once)
     assert sorted(found) == ["nbtext.joblib", "nbtext.joblib.1"]
     assert (found["nbtext.joblib"], found["nbtext.joblib.1"]) == (new, old)
     assert learnt("pets", "more").endswith("known already: 6, repeated: 0")
@@ -77,7 +77,7 @@ def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
         == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
     )
     succeed("promote nbtext.joblib.1")
-    assert sorted(files_in(once)) == ["nbtext.joblib"]
+    assert sorted(read_folder(once)) == ["nbtext.joblib"]
     assert content("nbtext.joblib") == old
     assert (
         learnt("pets", "more")
@@ -91,7 +91,7 @@ def test_promote_without_an_old_model_moves_the_new_one(tmp_path: Path, new: lis
     prepared(tmp_path, None, new)
     wanted = content("new")
     succeed("promote new --backup")
-    assert sorted(files_in(tmp_path)) == ["nbtext.joblib"]
+    assert sorted(read_folder(tmp_path)) == ["nbtext.joblib"]
     assert content("nbtext.joblib") == wanted
     if new:
         assert learnt("pets").endswith("known already: 4, repeated: 0")
@@ -103,22 +103,22 @@ def test_model_without_a_ledger_does_not_replace_one_with_a_ledger(
 ) -> None:
     prepared(tmp_path, ONCE, [])
     if damaged:
-        damage_the_ledger()
-    before = files_in(tmp_path)
+        damage_ledger()
+    before = read_folder(tmp_path)
     line = fail(2, "promote new")
     why = "has no ledger of documents learnt once, but nbtext.joblib has one"
     assert (
         line
         == f"nbtext: new: {why}; train it with nbtext train --once, or nbtext prune --ledger -m nbtext.joblib"
     )
-    assert files_in(tmp_path) == before
+    assert read_folder(tmp_path) == before
     succeed("prune --ledger")
     succeed("promote new")
-    assert files_in(tmp_path) == {"nbtext.joblib": before["new"]}
+    assert read_folder(tmp_path) == {"nbtext.joblib": before["new"]}
 
 
 def test_refused_promotion_changes_nothing(once: Path) -> None:
-    whole = files_in(once)
+    whole = read_folder(once)
     for name, damaged, message in (
         (
             "new",
@@ -138,14 +138,14 @@ def test_refused_promotion_changes_nothing(once: Path) -> None:
         ("new", b"x", "new: not an nbtext model"),
     ):
         write(name, damaged)
-        before = files_in(once)
+        before = read_folder(once)
         assert message in fail(3, "promote new --backup")
-        assert files_in(once) == before
+        assert read_folder(once) == before
         write(name, whole[name])
     (once / "nbtext.joblib.1").mkdir()
     (once / "nbtext.joblib.1" / "x").touch()
     assert "cannot keep a backup" in fail(4, "promote new --backup")
-    assert files_in(once) == whole
+    assert read_folder(once) == whole
     assert learnt("pets").endswith("known already: 4, repeated: 0")
 
 
@@ -170,9 +170,9 @@ def test_impossible_promotion_is_refused_in_one_line(
 ) -> None:
     (once / "link").symlink_to("new")
     write("x.lock", content("new"))
-    before = files_in(once)
+    before = read_folder(once)
     assert message in fail(status, f"promote {arguments}")
-    assert files_in(once) == before
+    assert read_folder(once) == before
 
 
 def test_promote_keeps_permissions_and_follows_links(once: Path) -> None:
@@ -216,9 +216,9 @@ def test_promote_works_across_file_systems(once: Path) -> None:
 def test_promoting_an_equal_model_removes_it_and_keeps_the_backup(once: Path) -> None:
     succeed("train pets more --once -m again")
     succeed("promote new --backup")
-    before = files_in(once)
+    before = read_folder(once)
     succeed("promote again --backup")
-    assert files_in(once) == {
+    assert read_folder(once) == {
         name: of_file for name, of_file in before.items() if not name.startswith("again")
     }
 
@@ -232,11 +232,11 @@ def test_promoting_an_equal_model_adds_its_ledger(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
 def test_promote_locks_both_models(once: Path, held: str) -> None:
-    before = files_in(once)
+    before = read_folder(once)
     with lock_path(str(once / held), 0):
         line = fail(5, "promote new --lock-timeout 0.1")
         assert f"{held}.lock: another process is writing the model" in line
-    assert files_in(once) == before
+    assert read_folder(once) == before
 
 
 def test_new_model_replaced_while_read_is_refused(
@@ -272,7 +272,7 @@ def test_new_model_that_cannot_be_removed_is_promoted_and_removed_later(
     monkeypatch.undo()
     assert content("nbtext.joblib") == new == content("new")
     succeed("promote new --backup")
-    assert sorted(files_in(once)) == ["nbtext.joblib", "nbtext.joblib.1"]
+    assert sorted(read_folder(once)) == ["nbtext.joblib", "nbtext.joblib.1"]
 
 
 @pytest.mark.repeated
@@ -281,17 +281,17 @@ def test_promote_killed_at_any_step_leaves_old_or_new_and_next_run_finishes(
     tmp_path: Path, old: list[str] | None
 ) -> None:
     prepared(tmp_path, old, ONCE)
-    before = files_in(tmp_path)
+    before = read_folder(tmp_path)
     outcomes = set()
     for die_at in range(1, 100, rounds(4, 1)):
-        for name in files_in(tmp_path):
+        for name in read_folder(tmp_path):
             (tmp_path / name).unlink()
         for name, old_content in before.items():
             write(name, old_content)
         code = [sys.executable, "-c", DYING, str(die_at), "promote", "new", "--backup"]
-        with start(code, env=HOUSE) as child:
+        with start(code, env=ENVIRONMENT) as child:
             status = child.wait(TIME_LIMIT)
-        found = files_in(tmp_path)
+        found = read_folder(tmp_path)
         present = found.get("nbtext.joblib")
         assert present in (before.get("nbtext.joblib"), before["new"])
         if present is not None:
@@ -301,7 +301,7 @@ def test_promote_killed_at_any_step_leaves_old_or_new_and_next_run_finishes(
         outcomes.add((status, present == before["new"], "new" in found))
         if "new" in found:
             succeed("promote new --backup")
-        left = files_in(tmp_path)
+        left = read_folder(tmp_path)
         assert left["nbtext.joblib"] == before["new"]
         assert left.get("nbtext.joblib.1") == before.get("nbtext.joblib")
         assert set(left) - {"new.lock", "nbtext.joblib.lock"} == {

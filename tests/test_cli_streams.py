@@ -15,14 +15,14 @@ import pytest
 
 from nbtext.cli.main import AVX512_FEATURES, is_zen_4
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     SERVICE_DESK,
     TIME_LIMIT,
     bash,
-    cold,
     content,
     corpus,
     error_line,
+    fresh_interpreters,
     nbtext,
     run,
     start,
@@ -107,16 +107,16 @@ def test_output_bytes_do_not_depend_on_the_locale(tmp_path: Path, env: dict[str,
         assert nbtext(*arguments, "-m", "plain", env=env) == nbtext(*arguments, "-m", "plain")
 
 
-@pytest.mark.cold("what is not in the environment")
+@pytest.mark.fresh_interpreters("what is not in the environment")
 def test_commands_work_with_an_empty_environment(pets: Path, service_desk_model: Path) -> None:
-    python = f"env -i PYTHONPATH={HOUSE['PYTHONPATH']} {sys.executable} -m nbtext"
+    python = f"env -i PYTHONPATH={ENVIRONMENT['PYTHONPATH']} {sys.executable} -m nbtext"
     done = bash(f"{python} train {SERVICE_DESK / 'train'} && {python} inspect")
     assert content("nbtext.joblib") == service_desk_model.read_bytes()
-    with cold(so=False):
+    with fresh_interpreters(wanted=False):
         assert done == nbtext("inspect")
 
 
-@pytest.mark.cold("numpy is started with it")
+@pytest.mark.fresh_interpreters("numpy is started with it")
 def test_disabled_avx512_gives_the_same_results(pets: Path) -> None:
     env = {"PYTHONWARNINGS": "", "NPY_DISABLE_CPU_FEATURES": AVX512_FEATURES}
     assert nbtext("train", "pets", env=env) == nbtext("train", "pets")
@@ -167,10 +167,10 @@ def test_internal_error_is_one_line_and_status_70(pets: Path) -> None:
         "def broken(*_): raise ZeroDivisionError('a\\x1b[31m\\nb')\n"
         "o.build_overview = broken; sys.exit(run(sys.argv[1:]))"
     )
-    done = run([sys.executable, "-c", code, "inspect"], env=HOUSE)
+    done = run([sys.executable, "-c", code, "inspect"], env=ENVIRONMENT)
     line = "nbtext: internal error: ZeroDivisionError: a\\x1b[31m\\x0ab; please report it, with what nbtext --debug prints"
     assert (done.status, done.out, done.notes) == (70, b"", [line])
-    debugged = run([sys.executable, "-c", code, "--debug", "inspect"], env=HOUSE)
+    debugged = run([sys.executable, "-c", code, "--debug", "inspect"], env=ENVIRONMENT)
     assert (debugged.status, debugged.notes[0], debugged.notes[-1]) == (
         70,
         "nbtext: Traceback (most recent call last):",
@@ -186,7 +186,7 @@ def test_out_of_memory_is_reported(pets: Path) -> None:
         "o.build_overview = greedy; sys.exit(run(sys.argv[1:]))"
     )
     assert (
-        error_line(run([sys.executable, "-c", code, "inspect"], env=HOUSE), 4)
+        error_line(run([sys.executable, "-c", code, "inspect"], env=ENVIRONMENT), 4)
         == "nbtext: out of memory"
     )
 
@@ -195,7 +195,7 @@ def test_out_of_memory_is_reported(pets: Path) -> None:
 def test_signals_end_classify_with_their_status(pets: Path, number: signal.Signals) -> None:
     with start(
         [sys.executable, "-m", "nbtext", "classify", "-", "--format", "lines"],
-        env=HOUSE,
+        env=ENVIRONMENT,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -219,7 +219,7 @@ def test_hang_up_is_ignored_under_nohup(pets: Path) -> None:
         "def hang_up(*arguments): os.kill(os.getpid(), signal.SIGHUP); return real(*arguments)\n"
         "o.build_overview = hang_up; sys.exit(run(['inspect']))"
     )
-    succeeded(run([sys.executable, "-c", code], env=HOUSE))
+    succeeded(run([sys.executable, "-c", code], env=ENVIRONMENT))
 
 
 @pytest.mark.usefixtures("pets")

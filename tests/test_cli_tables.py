@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     bash,
     content,
     corpus,
@@ -209,7 +209,7 @@ def test_streamed_records_are_classified_immediately_with_their_ids(
     pipe = subprocess.PIPE
     with start(
         [sys.executable, "-m", "nbtext", "classify", "--lines", *options],
-        env=HOUSE,
+        env=ENVIRONMENT,
         stdin=pipe,
         stdout=pipe,
     ) as child:

@@ -16,7 +16,7 @@ import pytest
 
 from nbtext.evaluation.candidates import PORTFOLIO
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     SERVICE_DESK,
     TIME_LIMIT,
     at_terminal,
@@ -29,7 +29,7 @@ from tests.process import (
     start,
     succeed,
     succeeded,
-    until,
+    wait_until,
     write,
 )
 
@@ -369,7 +369,7 @@ def test_ctrl_c_prints_the_results_so_far_and_writes_no_model(
 
 def test_interrupt_before_any_result_prints_nothing(pets: Path) -> None:
     command = [sys.executable, "-m", "nbtext", "tune", "-", "--format", "tsv"]
-    with start(command, env=HOUSE, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    with start(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdin.write(
@@ -387,10 +387,10 @@ def test_terminated_search_leaves_the_old_model(
     old = content("nbtext.joblib")
     with start(
         [sys.executable, "-m", "nbtext", *many_settings, "--jobs", "2"],
-        env=HOUSE,
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
     ) as child:
-        until(
+        wait_until(
             Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text,
             "a worker that judges settings",
         )

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext import TextClassifier
 from tests.model_changes import NOT_ADDITIVE, options
-from tests.process import HOUSE, content, corpus, fail, nbtext, run, succeed, succeeded, write
+from tests.process import ENVIRONMENT, content, corpus, fail, nbtext, run, succeed, succeeded, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,8 +93,8 @@ def test_update_with_several_processes_gives_the_same_model(pets_and_more: Path)
             jobs = ["rows.tsv", "--format", "tsv", "-q", *(["--jobs", "2"] if shards else [])]
             command = shards or [sys.executable, "-m", "nbtext"]
             write("nbtext.joblib", before)
-            succeeded(run([*command, "update", *jobs, *once], env=HOUSE))
+            succeeded(run([*command, "update", *jobs, *once], env=ENVIRONMENT))
             files.append(content("nbtext.joblib"))
-            succeeded(run([*command, "forget", *jobs, *once], env=HOUSE))
+            succeeded(run([*command, "forget", *jobs, *once], env=ENVIRONMENT))
             assert TextClassifier.load("nbtext.joblib").fitted.statistics == earlier
         assert files[0] == files[1]

@@ -121,7 +121,7 @@ COMMANDS = {
 """Run one after the other in one process that imports the copy."""
 
 
-@pytest.mark.cold("imports a copy of the package")
+@pytest.mark.fresh_interpreters("imports a copy of the package")
 def test_documented_additions_work_in_a_copy_of_the_package(
     tmp_path: Path, service_desk_model: Path
 ) -> None:

@@ -18,7 +18,7 @@ from nbtext.settings import FORMATS
 from tests.corpus_reader import documents
 from tests.fuzz.run import changed
 from tests.fuzz.targets import seeds
-from tests.process import HOUSE, nbtext, run, write
+from tests.process import ENVIRONMENT, nbtext, run, write
 from tests.profiles import examples
 
 if TYPE_CHECKING:
@@ -164,12 +164,14 @@ def test_command_continues_after_a_defective_decoder(tmp_path: Path) -> None:
         "sys.exit(run(sys.argv[1:]))\n"
     )
     command = [sys.executable, "-c", code]
-    trained = run([*command, "train", "c", "-m", "m", "--encoding", "broken"], env=HOUSE)
+    trained = run([*command, "train", "c", "-m", "m", "--encoding", "broken"], env=ENVIRONMENT)
     assert (trained.status, trained.out) == (1, b"")
     (note,) = trained.notes
     assert note.startswith("nbtext: c/a/sun: cannot be read: ZeroDivisionError: ")
     assert note.endswith("of the moon); this is a defect of nbtext; please report it")
-    answered = run([*command, "classify", "-m", "m", "c/a/moon", "c/a/sun", "c/b/star"], env=HOUSE)
+    answered = run(
+        [*command, "classify", "-m", "m", "c/a/moon", "c/a/sun", "c/b/star"], env=ENVIRONMENT
+    )
     assert answered.status == 1
     assert [row[:2] for row in answered.rows] == [
         ["c/a/moon", "a"],

@@ -39,7 +39,7 @@ from nbtext.prediction.labels import make_label_set
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior
 from nbtext.settings import Settings
 from tests import strategies
-from tests.count_tables import dense, every_term, statistics_of
+from tests.count_tables import all_term_ids, dense, statistics_of
 from tests.model_changes import WORDS
 from tests.models import count, count_documents
 from tests.oracle import Labelled
@@ -151,7 +151,7 @@ def test_all_documents_of_a_single_label_corpus_are_the_sum_over_classes(corpus:
     wanted = statistics_of([("all documents", terms) for _, terms in corpus])
     assert found == wanted
     assert found.term_counts.tolist() == wanted.term_counts.tolist()
-    assert found.count_all_tokens(every_term(found)) == sum(len(terms) for _, terms in corpus)
+    assert found.count_all_tokens(all_term_ids(found)) == sum(len(terms) for _, terms in corpus)
 
 
 def test_unreferenced_sum_is_freed_immediately() -> None:

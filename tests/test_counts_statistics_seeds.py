@@ -29,7 +29,7 @@ from nbtext.model.training import resolve_seed_terms
 from nbtext.settings import Settings
 from tests import strategies
 from tests.count_tables import dense, statistics_of
-from tests.models import count_documents, parted
+from tests.models import count_documents, split_labelled
 from tests.process import fail, write
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def fitted(seeds: list[SeedTerm], **parameters: Any) -> TextClassifier:
     model = TextClassifier(
         stemmer="none", stop_words="none", **{"calibration": "none", "smoothing": 0.5, **parameters}
     )
-    return model.begin_with(seeds).fit(*parted(TEXTS))
+    return model.begin_with(seeds).fit(*split_labelled(TEXTS))
 
 
 @given(

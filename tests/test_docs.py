@@ -16,7 +16,7 @@ from nbtext import TextClassifier
 from nbtext.cli.main import COMMAND_SUMMARIES
 from nbtext.cli.main import nbtext as program
 from nbtext.settings import READING, TRAINING
-from tests.process import HOUSE, REPOSITORY, corpus, nbtext, python_in_shell, run, write
+from tests.process import ENVIRONMENT, REPOSITORY, corpus, nbtext, python_in_shell, run, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def said(command: str, desk: Path) -> list[str]:
         done = run(
             ["bash", "-e", "-o", "pipefail", "-c", command],
             cwd=desk,
-            env={**HOUSE, **NO_OUTER_MAKE, "PATH": path},
+            env={**ENVIRONMENT, **NO_OUTER_MAKE, "PATH": path},
         )
     assert done.status == 0, (command, done)
     return (done.out + done.err).decode().splitlines()
@@ -222,7 +222,9 @@ def test_files_named_in_contributing_exist() -> None:
 
 @pytest.fixture(scope="module")
 def reference() -> str:
-    done = run([sys.executable, REPOSITORY / "docs/reference.py"], env={**HOUSE, "COLUMNS": "40"})
+    done = run(
+        [sys.executable, REPOSITORY / "docs/reference.py"], env={**ENVIRONMENT, "COLUMNS": "40"}
+    )
     assert (done.status, done.err) == (0, b"")
     return done.text
 
@@ -274,7 +276,7 @@ def test_reference_describes_the_package_next_to_it(tmp_path: Path) -> None:
             "nbtext/__init__.py": "raise SystemExit('this')",
         },
     )
-    assert run([sys.executable, tmp_path / "docs/reference.py"], env=HOUSE).notes == ["this"]
+    assert run([sys.executable, tmp_path / "docs/reference.py"], env=ENVIRONMENT).notes == ["this"]
 
 
 def headings(page: str) -> set[str]:

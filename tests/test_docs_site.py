@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests import browser
-from tests.process import HOUSE, REPOSITORY, cold, run
+from tests.process import ENVIRONMENT, REPOSITORY, fresh_interpreters, run
 from tests.test_structure import FLOOR, ROOMS
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-d",
         folder / "doctrees",
     ]
-    with cold():
+    with fresh_interpreters():
         done = run(
             [sys.executable, "-m", "sphinx", *options, source, folder / "pages"],
-            env={**HOUSE, "PYTHONWARNINGS": "default::DeprecationWarning:nbtext"},
+            env={**ENVIRONMENT, "PYTHONWARNINGS": "default::DeprecationWarning:nbtext"},
             patience=300,
         )
     assert (done.status, done.notes) == (0, []), done
@@ -179,7 +179,7 @@ def test_table_of_packages_matches_the_import_order() -> None:
 
 
 def test_pictures_show_the_current_output() -> None:
-    done = run([sys.executable, DOCS / "pictures.py", "--check"], env=HOUSE)
+    done = run([sys.executable, DOCS / "pictures.py", "--check"], env=ENVIRONMENT)
     assert done.status == 0, done
 
 

@@ -26,7 +26,7 @@ from nbtext.metrics.intervals import Bootstrap
 from nbtext.metrics.results import to_json_values
 from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior
-from tests.models import of_pets
+from tests.models import pets_classifier
 from tests.process import PETS
 from tests.profiles import rounds
 
@@ -285,7 +285,7 @@ def documents_of(texts: dict[str, str]) -> list[Document]:
 
 
 def test_model_compared_with_itself_has_no_difference() -> None:
-    model = of_pets()
+    model = pets_classifier()
     comparison = compare_on_documents(
         model,
         model,
@@ -341,7 +341,7 @@ def test_each_model_uses_its_own_analysis_and_disagreements_keep_their_order() -
 
 
 def test_impossible_document_has_no_prediction() -> None:
-    a, b = of_pets(estimate="ml"), of_pets()
+    a, b = pets_classifier(estimate="ml"), pets_classifier()
     comparison = compare_on_documents(
         a, b, documents_of({"cats/1": "cats bark"}), keep_disagreements=True
     )

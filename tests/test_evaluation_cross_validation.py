@@ -39,7 +39,7 @@ from nbtext.prediction.labels import make_label_set
 from nbtext.selection import rank_terms
 from nbtext.settings import CRITERIA, Settings
 from tests.count_tables import language_models, statistics_from_table
-from tests.models import count_documents, parted
+from tests.models import count_documents, split_labelled
 from tests.process import SERVICE_DESK
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_fold_matches_a_model_trained_separately(settings: dict[str, Any], gone:
     (block,) = blocks
     inside = [document for document, here in zip(DESK, training.tolist(), strict=True) if here]
     outside = [document for document, here in zip(DESK, training.tolist(), strict=True) if not here]
-    model = TextClassifier(**settings).fit(*parted(inside))
+    model = TextClassifier(**settings).fit(*split_labelled(inside))
     wanted = model.predict_log_proba([text for _, text in outside])
     columns = [statistics.classes.index(label) for label in model.classes]
     others = np.setdiff1d(np.arange(statistics.n_classes), columns)
@@ -150,7 +150,7 @@ def test_metrics_are_computed_from_predictions_of_all_folds() -> None:
     answers = np.empty(len(DESK), np.int64)
     for training, test in folds:
         inside = [document for document, here in zip(DESK, training.tolist(), strict=True) if here]
-        model = TextClassifier().fit(*parted(inside))
+        model = TextClassifier().fit(*split_labelled(inside))
         said = model.predict([DESK[row][1] for row in np.flatnonzero(test)]).tolist()
         answers[test] = [statistics.classes.index(label or "") for label in said]
     found = cross_validate(Subsets(statistics, rows), parameters, [folds])
@@ -250,7 +250,7 @@ def test_leave_one_out_equals_training_on_all_others(settings: dict[str, Any]) -
     (block,) = score_leave_one_out(statistics, rows, parameters)
     for row in range(len(documents)):
         others = documents[:row] + documents[row + 1 :]
-        model = TextClassifier(**settings).fit(*parted(others))
+        model = TextClassifier(**settings).fit(*split_labelled(others))
         columns = [statistics.classes.index(label) for label in model.classes]
         np.testing.assert_allclose(
             block.posterior.log_p[row, columns],

@@ -11,7 +11,7 @@ from nbtext.evaluation import cross_validation
 from nbtext.evaluation.label_errors import find_suspects
 from nbtext.model import TextClassifier
 from nbtext.model.training import resolve_smoothing_terms
-from tests.models import count_documents, parted
+from tests.models import count_documents, split_labelled
 from tests.process import SERVICE_DESK
 
 DESK = [(path.parent.name, path.read_bytes()) for path in sorted(SERVICE_DESK.rglob("*/*/*.txt"))]
@@ -26,7 +26,7 @@ def test_log_odds_match_models_trained_without_the_document() -> None:
     wanted = {}
     for row, (label, text) in enumerate(documents):
         others = documents[:row] + documents[row + 1 :]
-        refitted = TextClassifier(**settings).fit(*parted(others))
+        refitted = TextClassifier(**settings).fit(*split_labelled(others))
         posterior = dict(
             zip(refitted.classes, refitted.predict_log_proba([text])[0].tolist(), strict=True)
         )

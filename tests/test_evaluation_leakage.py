@@ -14,7 +14,7 @@ from nbtext.counts.counting import hash_contents
 from nbtext.counts.documents import MAX_HASH
 from nbtext.evaluation.leakage import _CorpusComparison, count_sampled_leaks
 from nbtext.metrics.results import to_json_values
-from tests.models import of_pets
+from tests.models import pets_classifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ LONG = (
 
 
 def model() -> TextClassifier:
-    return of_pets()
+    return pets_classifier()
 
 
 def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document]:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     SERVICE_DESK,
-    cold,
     content,
     corpus,
+    fresh_interpreters,
     in_json,
     nbtext,
     run,
@@ -59,7 +59,7 @@ def test_fault_76_jumping_clock_changes_nothing(pets: Path) -> None:
         "from nbtext.cli.main import run; sys.exit(run(sys.argv[1:]))"
     )
     succeed("train pets -m plain")
-    succeeded(run([sys.executable, "-c", code, "train", "pets", "-m", "other"], env=HOUSE))
+    succeeded(run([sys.executable, "-c", code, "train", "pets", "-m", "other"], env=ENVIRONMENT))
     assert content("plain") == content("other")
 
 
@@ -67,7 +67,7 @@ def test_fault_77_model_bytes_do_not_depend_on_the_number_of_threads(tmp_path: P
     """Products of matrices are rounded otherwise by two threads than by one, so the command always has one."""
     for threads in ("1", "2"):
         train = ("train", SERVICE_DESK / "train", "--classifier", "gaussian", "-m", threads)
-        with cold(threads == "2"):  # numpy reads it when it is imported
+        with fresh_interpreters(threads == "2"):  # numpy reads it when it is imported
             succeed(*train, env={"OPENBLAS_NUM_THREADS": threads})
     assert content("1") == content("2")
 
@@ -101,7 +101,7 @@ def test_fault_79_temporary_files_cannot_be_guessed_or_planted(pets: Path, links
     corpus(pets, {"more/cats/3": "a cat sleeps"})
     for command in ("update", "forget"):
         arguments = [command, "more", "--once", "--backup"]
-        done = run([sys.executable, "-c", WATCHER, links, *arguments], env=HOUSE)
+        done = run([sys.executable, "-c", WATCHER, links, *arguments], env=ENVIRONMENT)
         made = json.loads(succeeded(done).out)
         assert all(is_new for _, is_new in made), made
         temporary = {

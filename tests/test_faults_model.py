@@ -17,10 +17,10 @@ from tests.malicious_pickles import (
     MARK,
     SHAPES,
     TYPES,
-    loaded_under_watch,
+    load_under_watch,
     packed,
 )
-from tests.model_bytes import Parts, put_together, taken_apart
+from tests.model_bytes import Parts, join_model_bytes, split_model_bytes
 from tests.process import MEMORY, content, error_line, fail, nbtext, python, write
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ COMMANDS = (["classify", "pets/cats/1"], ["evaluate", "pets"], ["inspect"], ["se
 
 @pytest.fixture
 def parts(pets: Path) -> Parts:
-    return taken_apart(content("nbtext.joblib"))
+    return split_model_bytes(content("nbtext.joblib"))
 
 
 def test_fault_2_model_that_is_not_a_regular_file_is_refused(pets: Path) -> None:
@@ -61,7 +61,7 @@ HOSTILE = {"gadgets": GADGETS, "shapes": SHAPES, "types": TYPES, "lengths": LENG
 @pytest.mark.parametrize("kind", [*HOSTILE, "packed"])
 def test_fault_9_hostile_pickles_are_not_unpickled(pets: Path, kind: str) -> None:
     files = HOSTILE.get(kind) or packed(content("nbtext.joblib"))
-    statuses, seen, done = loaded_under_watch(pets / "nbtext.joblib", files, pets)
+    statuses, seen, done = load_under_watch(pets / "nbtext.joblib", files, pets)
     assert (statuses, seen) == (dict.fromkeys(files, 3), [])
     assert len(done.notes) == len(files)
     assert all(
@@ -79,14 +79,14 @@ def test_fault_9_hostile_pickles_behind_a_valid_header_are_not_unpickled(
     short = {name: content for name, content in HOSTILE[kind].items() if len(content) < first}
     assert short or kind == "depth"
     before = {
-        name: put_together(parts.decoded, content + parts.payload[len(content) :])
+        name: join_model_bytes(parts.decoded, content + parts.payload[len(content) :])
         for name, content in short.items()
     }
     instead = {
-        f"{name}, alone": put_together(parts.decoded, content)
+        f"{name}, alone": join_model_bytes(parts.decoded, content)
         for name, content in HOSTILE[kind].items()
     }
-    statuses, seen, _ = loaded_under_watch(pets / "nbtext.joblib", {**before, **instead}, pets)
+    statuses, seen, _ = load_under_watch(pets / "nbtext.joblib", {**before, **instead}, pets)
     assert (statuses, seen) == ({**dict.fromkeys(before, 0), **dict.fromkeys(instead, 3)}, [])
     assert not (pets / MARK).exists()
 
@@ -96,15 +96,15 @@ def test_fault_16_no_other_file_is_opened(pets: Path, parts: Parts) -> None:
     index = parts.decoded
     index["settings"]["training"]["stop_words"] = "/etc/passwd"
     index["settings"]["training"]["class_prior"] = "/etc/passwd"
-    statuses, seen, _ = loaded_under_watch(
-        pets / "nbtext.joblib", {"names": put_together(index, parts.payload)}, pets
+    statuses, seen, _ = load_under_watch(
+        pets / "nbtext.joblib", {"names": join_model_bytes(index, parts.payload)}, pets
     )
     assert (statuses, seen) == ({"names": 3}, [])
 
 
 def test_watcher_detects_unpickling_by_joblib(pets: Path) -> None:
     """So that what it does not see of nbtext says something."""
-    _, seen, _ = loaded_under_watch(
+    _, seen, _ = load_under_watch(
         pets / "nbtext.joblib", {"gadget": GADGETS["os.system"]}, pets, BY_JOBLIB
     )
     assert {entry.split(" ")[0] for entry in seen} >= {"pickle.find_class", "os.system"}
@@ -117,6 +117,6 @@ def test_fault_22_model_with_a_token_pattern_is_refused(
 ) -> None:
     index: Any = parts.decoded
     index["settings"]["training"][name] = r"(\w+\s?)+$"
-    write("m", put_together(index, parts.payload))
+    write("m", join_model_bytes(index, parts.payload))
     line = fail(3, "classify pets/cats/1 -m m")
     assert f"settings that this nbtext does not know: there is no parameter '{name}'" in line

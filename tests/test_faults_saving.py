@@ -13,7 +13,7 @@ import pytest
 from tests import commands
 from tests.commands import READING, WRITING, Setting, setting
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     TIME_LIMIT,
     bash,
     content,
@@ -52,7 +52,7 @@ def no_mounts() -> bool:
 
 
 @pytest.mark.skipif(no_mounts(), reason="no file system may be mounted here")
-@pytest.mark.cold("the name space of the shell")
+@pytest.mark.fresh_interpreters("the name space of the shell")
 def test_fault_24_full_disk_leaves_the_old_model(pets: Path) -> None:
     (pets / "disk").mkdir()
     done = bash(
@@ -105,7 +105,7 @@ def test_fault_43_short_reads_give_the_same_model(tmp_path: Path) -> None:
     succeed("train c.tsv -m whole")
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv", "-m", "dropwise"],
-        env=HOUSE,
+        env=ENVIRONMENT,
         stdin=subprocess.PIPE,
     ) as child:
         assert child.stdin is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext.cli.main import COMMAND_SUMMARIES
-from tests.process import bash, cold, corpus, fail, nbtext, succeed
+from tests.process import bash, corpus, fail, fresh_interpreters, nbtext, succeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def test_fault_46_every_output_ends_silently_when_the_pipe_closes(pets: Path) ->
         command = f"$NBTEXT classify {long} --output {output} | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}"
         done = bash(command)
         assert (done.text, done.notes) == ("141\n", []), (output, done)
-    with cold():
+    with fresh_interpreters():
         done = bash(command, env={"PYTHONUNBUFFERED": "1"})
     assert (done.text, done.notes) == ("141\n", []), done
 

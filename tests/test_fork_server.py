@@ -1,4 +1,4 @@
-"""A warm run is a cold one: the same bytes on both outputs, the same status, the same files."""
+"""A forked run ends like a run of a new interpreter: the same bytes on both outputs, the same status, the same files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.process import PET_FILES, Result, bash, cold, corpus, nbtext, python, succeed
+from tests.process import (
+    PET_FILES,
+    Result,
+    bash,
+    corpus,
+    fresh_interpreters,
+    nbtext,
+    python,
+    succeed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """A command line, run by bash if it is one text; ``env`` is that of the cold run alone."""
+    """A command line, run by bash if it is one text; ``env`` is only for the run of a new interpreter."""
 
     arguments: str | list[str]
     stdin: bytes = b""
@@ -93,7 +102,7 @@ def outcome(
         },
     )
     corpus(folder, {"é": "naïve", BAD: "naïve"})
-    with cold(so=False):
+    with fresh_interpreters(wanted=False):
         succeed("train pets", cwd=folder)
     done = (
         bash(call.arguments, cwd=folder, env=env)
@@ -107,12 +116,12 @@ def outcome(
     }
 
 
-@pytest.mark.cold("to compare")
+@pytest.mark.fresh_interpreters("to compare")
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: str(call.arguments))
 def test_forked_run_equals_a_fresh_process(call: Call, tmp_path: Path) -> None:
-    with cold(so=False):
-        warm = outcome(call, tmp_path / "warm", {})
-    assert warm == outcome(call, tmp_path / "cold", call.env)
+    with fresh_interpreters(wanted=False):
+        forked = outcome(call, tmp_path / "forked", {})
+    assert forked == outcome(call, tmp_path / "fresh", call.env)
 
 
 @pytest.mark.parametrize(

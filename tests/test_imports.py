@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nbtext import TextClassifier
-from tests.process import PET_FILES, PETS, cold, content, corpus, error_line, python, succeeded
+from tests.process import (
+    PET_FILES,
+    PETS,
+    content,
+    corpus,
+    error_line,
+    fresh_interpreters,
+    python,
+    succeeded,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +40,7 @@ FIT = "from nbtext import TextClassifier; model = TextClassifier(**{}).fit(['the
 def imported(code: str) -> set[str]:
     """Which of the heavy packages a new interpreter has imported after running some code."""
     script = f"{code}\nimport json, sys\nprint(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
-    with cold():
+    with fresh_interpreters():
         return set(json.loads(python(script).text.splitlines()[-1]))
 
 
@@ -105,7 +114,7 @@ print(len(found) > 10, [each.__name__ for each in found if each.__init__.__code_
 """Says whether there are dataclasses, and which were compiled."""
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_classifying_compiles_no_dataclass(model_path: Path, tmp_path: Path) -> None:
     """The methods of one take longer than those of twenty of `nbtext.fast_dataclasses`."""
     classify = ["classify", "--text", "an engine", "--model", str(model_path)]
@@ -153,7 +162,7 @@ LOCKING = {
 }  # fmt: skip
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_nothing_is_imported_while_the_lock_is_held(tmp_path: Path) -> None:
     """Nor can anything fail to load then. A stemmer is imported where a model has one."""
     model = TextClassifier(stemmer="none").fit(
@@ -179,7 +188,7 @@ main()
 """
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 @pytest.mark.parametrize("library", ["_multiarray_umath", "Stemmer"])
 def test_library_that_cannot_be_loaded_is_status_4_and_the_model_stays(
     pets: Path, library: str

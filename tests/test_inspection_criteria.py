@@ -18,7 +18,7 @@ from nbtext.inspection.criteria import (
     compute_criteria,
     estimate_labelled_classifier,
 )
-from tests.models import parted
+from tests.models import split_labelled
 from tests.process import corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ POINTS = [
 
 def found_of(parameters: dict[str, Any], rows: list[tuple[str, str]]) -> Criteria:
     model = TextClassifier(stemmer="none", **parameters)
-    model.fit(*parted(rows))
+    model.fit(*split_labelled(rows))
     return compute_criteria(estimate_labelled_classifier(model))
 
 
@@ -103,7 +103,7 @@ def test_bernoulli_criteria_at_maximum_likelihood_match_hand_computation() -> No
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 def test_pooled_model_equals_a_model_of_a_single_class_corpus(classifier: str) -> None:
     parameters: dict[str, Any] = {"classifier": classifier}
-    model = TextClassifier(stemmer="none", smoothing=0.5, **parameters).fit(*parted(TEXTS))
+    model = TextClassifier(stemmer="none", smoothing=0.5, **parameters).fit(*split_labelled(TEXTS))
     pooled = found_of({"smoothing": 0.5, **parameters}, [("all", text) for _, text in TEXTS])
     compared = {
         (each.language_models, each.smoothing): each.log_evidence
@@ -276,7 +276,7 @@ def seeded(**parameters: Any) -> TextClassifier:
     model = TextClassifier(
         stemmer="none", stop_words="none", calibration="none", **parameters
     ).begin_with(SEEDS)
-    return model.fit(*parted(TEXTS))
+    return model.fit(*split_labelled(TEXTS))
 
 
 @pytest.mark.parametrize(

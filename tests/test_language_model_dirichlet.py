@@ -34,14 +34,14 @@ from nbtext.language_model.sampling import (
 from nbtext.settings import Estimate, Settings
 from tests import oracle, strategies
 from tests.count_tables import (
-    every_term,
+    all_term_ids,
+    cell_sums,
+    find_own_pseudo_counts,
     language_models,
     matrix_of,
     multinomial,
-    own_of,
     statistics_from_table,
     statistics_of,
-    summing_by_cells,
 )
 from tests.profiles import examples
 
@@ -200,10 +200,10 @@ def training_of(
     corpus: Corpus, numbers: Mapping[str, float], others: float, **parameters: Any
 ) -> Training:
     statistics = statistics_of(corpus)
-    own = own_of(statistics, numbers, others)
+    own = find_own_pseudo_counts(statistics, numbers, others)
     return Training(
         statistics,
-        every_term(statistics),
+        all_term_ids(statistics),
         others,
         Settings.from_values(parameters),
         term_pseudo_counts=own,
@@ -297,7 +297,7 @@ def test_scores_by_cells_equal_dense_scores(
         for _ in range(3)
     )
     scores, lengths = wanted.joint_log_likelihood(rows)
-    with summing_by_cells():
+    with cell_sums():
         found = of_all.joint_log_likelihood(rows)
         alone = [
             of_each.joint_log_likelihood(rows.take(np.array([row])))[0][0]

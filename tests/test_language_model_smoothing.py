@@ -38,13 +38,13 @@ from nbtext.language_model.smoothing import (
 )
 from tests import oracle, strategies
 from tests.count_tables import (
+    all_term_ids,
+    cell_sums,
     counted_documents,
-    every_term,
     language_models,
     multinomial,
     statistics_from_table,
     statistics_of,
-    summing_by_cells,
 )
 from tests.profiles import examples
 
@@ -183,12 +183,12 @@ def histogram_of(kind: str, statistics: ClassStatistics, shape: str) -> CountHis
     if kind == "coins":
         return build_coin_histogram(
             replace(statistics, class_documents=statistics.class_documents * 0 + 40),
-            every_term(statistics),
+            all_term_ids(statistics),
         )
     if kind == "weights":
         statistics = replace(statistics, cell_counts=np.log1p(statistics.cell_counts))
     return (build_complement_histogram if kind == "complements" else build_count_histogram)(
-        statistics, every_term(statistics), shape
+        statistics, all_term_ids(statistics), shape
     )
 
 
@@ -228,7 +228,7 @@ def test_maximum_evidence_strength_matches_scipy(kind: str, shape: str, seed: in
 @pytest.mark.parametrize("counts", [[[7, 0], [0, 9]], [[5, 0, 0], [0, 5, 0], [0, 0, 5]]])
 def test_classes_of_one_term_each_give_the_weakest_prior(counts: list[list[int]]) -> None:
     statistics = statistics_from_table(counts, [9] * len(counts[0]), np.minimum(counts, 1).tolist())
-    histogram = build_count_histogram(statistics, every_term(statistics), "symmetric")
+    histogram = build_count_histogram(statistics, all_term_ids(statistics), "symmetric")
     assert maximise_evidence(histogram) == pytest.approx(
         MIN_STRENGTH_PER_TERM * len(counts), rel=1e-6
     )
@@ -240,7 +240,7 @@ def test_classes_of_one_term_each_give_the_weakest_prior(counts: list[list[int]]
 @SHAPES
 def test_identical_classes_give_the_strongest_prior(shape: str) -> None:
     statistics = statistics_from_table([[30, 30, 30]] * 10, [9, 9, 9], [[3, 3, 3]] * 10)
-    histogram = build_count_histogram(statistics, every_term(statistics), shape)
+    histogram = build_count_histogram(statistics, all_term_ids(statistics), shape)
     assert maximise_evidence(histogram) == pytest.approx(MAX_STRENGTH_PER_TERM * 10, rel=1e-6)
     assert log_evidence(histogram, MAX_STRENGTH_PER_TERM * 10) > log_evidence(
         histogram, MAX_STRENGTH_PER_TERM
@@ -249,10 +249,10 @@ def test_identical_classes_give_the_strongest_prior(shape: str) -> None:
 
 def test_single_class_with_background_gives_the_strongest_prior() -> None:
     statistics = statistics_from_table([[5], [3], [900], [1]], [9], [[1], [1], [9], [1]])
-    histogram = build_count_histogram(statistics, every_term(statistics), "background")
+    histogram = build_count_histogram(statistics, all_term_ids(statistics), "background")
     assert maximise_evidence(histogram) == pytest.approx(MAX_STRENGTH_PER_TERM * 4, rel=1e-6)
     assert choose_smoothing_by_evidence(
-        build_count_histogram(statistics, every_term(statistics), "background"), "background"
+        build_count_histogram(statistics, all_term_ids(statistics), "background"), "background"
     ) == pytest.approx(MAX_SMOOTHING_PER_TERM * 4)
 
 
@@ -270,7 +270,7 @@ def test_uninformative_counts_give_a_tenth_per_term(
     shape: str, corpus: list[oracle.Labelled]
 ) -> None:
     statistics = statistics_of(corpus)
-    histogram = build_count_histogram(statistics, every_term(statistics), shape)
+    histogram = build_count_histogram(statistics, all_term_ids(statistics), shape)
     assert maximise_evidence(histogram) == pytest.approx(0.1 * max(statistics.n_terms, 1))
     assert log_evidence(histogram, 0.5) == pytest.approx(log_evidence(histogram, 50.0))
 
@@ -280,11 +280,11 @@ def test_smoothing_is_per_term_or_total_with_six_digits(seed: int) -> None:
     statistics = draw(seed)
     for shape, terms in (("symmetric", statistics.n_terms), ("background", 1)):
         strength = maximise_evidence(
-            build_count_histogram(statistics, every_term(statistics), shape)
+            build_count_histogram(statistics, all_term_ids(statistics), shape)
         )
         strength = min(strength, MAX_SMOOTHING_PER_TERM * statistics.n_terms)
         smoothing = choose_smoothing_by_evidence(
-            build_count_histogram(statistics, every_term(statistics), shape), shape
+            build_count_histogram(statistics, all_term_ids(statistics), shape), shape
         )
         assert smoothing == pytest.approx(strength / terms, rel=1e-5)
         assert float(f"{smoothing:.6g}") == smoothing
@@ -390,7 +390,7 @@ def test_leave_one_out_likelihood_uses_estimates_without_the_document(
 @pytest.mark.parametrize("seed", range(6))
 def test_leave_one_out_strength_matches_scipy(shape: str, seed: int) -> None:
     statistics, documents = counted(drawn(seed))
-    tokens = collect_leave_one_out_tokens(statistics, every_term(statistics), shape, documents)
+    tokens = collect_leave_one_out_tokens(statistics, all_term_ids(statistics), shape, documents)
     found = _maximise_leave_one_out(tokens, 1e-6, 1e4)
     assert found is not None
     limits = (math.log(1e-6), math.log(1e4))
@@ -409,7 +409,7 @@ def test_leave_one_out_strength_matches_scipy(shape: str, seed: int) -> None:
 @SHAPES
 def test_leave_one_out_smoothing_is_the_strength_with_six_digits(shape: str) -> None:
     statistics, documents = counted(drawn(1))
-    every = every_term(statistics)
+    every = all_term_ids(statistics)
     per_term = 1 if shape == "symmetric" else statistics.n_terms
     strength = _maximise_leave_one_out(
         collect_leave_one_out_tokens(statistics, every, shape, documents),
@@ -426,7 +426,7 @@ def test_identical_documents_give_no_prior_and_identical_classes_a_strong_one(
     shape: str,
 ) -> None:
     apart, documents = counted([("x", ["ant", "bee"])] * 5 + [("y", ["cow", "dog"])] * 5)
-    every = every_term(apart)
+    every = all_term_ids(apart)
     per_term = 1 if shape == "symmetric" else apart.n_terms
     assert choose_smoothing_by_leave_one_out(apart, every, shape, documents) == pytest.approx(
         MIN_STRENGTH_PER_TERM * per_term, rel=1e-5
@@ -445,7 +445,9 @@ def test_identical_documents_give_no_prior_and_identical_classes_a_strong_one(
 )
 def test_uninformative_documents_give_a_tenth_per_term(shape: str, corpus: Corpus) -> None:
     statistics, documents = counted(corpus)
-    found = choose_smoothing_by_leave_one_out(statistics, every_term(statistics), shape, documents)
+    found = choose_smoothing_by_leave_one_out(
+        statistics, all_term_ids(statistics), shape, documents
+    )
     assert found == pytest.approx(0.1 * (1 if shape == "symmetric" else max(statistics.n_terms, 1)))
 
 
@@ -456,7 +458,7 @@ def test_likelihood_flat_up_to_rounding_gives_a_tenth_per_term() -> None:
     )
     assert (
         choose_smoothing_by_leave_one_out(
-            statistics, every_term(statistics), "symmetric", documents
+            statistics, all_term_ids(statistics), "symmetric", documents
         )
         == 0.1
     )
@@ -473,7 +475,7 @@ def test_model_chooses_leave_one_out_smoothing_from_its_sample() -> None:
     )
     statistics, documents = counted(corpus)
     wanted = choose_smoothing_by_leave_one_out(
-        statistics, every_term(statistics), "symmetric", documents
+        statistics, all_term_ids(statistics), "symmetric", documents
     )
     assert model.fitted.parameters.smoothing == wanted
     part = TextClassifier(
@@ -530,7 +532,7 @@ def test_leave_one_out_equals_an_estimate_without_the_document(
     over = {term for term in over if any(term in terms for _, terms in corpus)}
     models = language_models(statistics, smoothing, shape, name, over, own)
     exactness = 1e-6 if own else 1e-9  # 1000 less 1000 rounds
-    with summing_by_cells(by_cells):
+    with cell_sums(by_cells):
         left_out = multinomial(models, prior).leave_one_out(counted_documents(corpus, statistics))
     for row, (_, terms) in enumerate(corpus):
         others = [document for place, document in enumerate(corpus) if place != row]

@@ -14,19 +14,19 @@ from nbtext import TextClassifier
 from nbtext.errors import NbtextError
 from nbtext.model.locked_model import LockedModelFile, lock_model
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     PET_FILES,
     PETS,
     TIME_LIMIT,
     Running,
     content,
     corpus,
-    drained,
     in_json,
+    is_drained,
     nbtext,
     start,
     succeed,
-    until,
+    wait_until,
     write,
 )
 from tests.profiles import rounds
@@ -65,7 +65,7 @@ sys.exit(run(sys.argv[2:]))
 
 
 def children(folder: Path, codes: list[list[str]]) -> list[Running]:
-    return [start([sys.executable, "-c", *code], cwd=folder, env=HOUSE) for code in codes]
+    return [start([sys.executable, "-c", *code], cwd=folder, env=ENVIRONMENT) for code in codes]
 
 
 def documents(folder: Path) -> int:
@@ -107,12 +107,12 @@ def test_fault_35_four_processes_with_ten_updates_each_lose_none(
 def test_model_replaced_by_one_with_other_counting_is_not_updated(pets: Path) -> None:
     os.mkfifo(pets / "slow.tsv")
     command = [sys.executable, "-m", "nbtext", "update", "slow.tsv", "--format", "tsv"]
-    with start(command, env=HOUSE, stderr=subprocess.PIPE) as child:
+    with start(command, env=ENVIRONMENT, stderr=subprocess.PIPE) as child:
         with (pets / "slow.tsv").open("w") as pipe:
             pipe.write("cats\tone\n")
             pipe.flush()
-            until(
-                lambda: drained(pipe.fileno()), "the reading of the row"
+            wait_until(
+                lambda: is_drained(pipe.fileno()), "the reading of the row"
             )  # which begins when the model has been read
             succeed("train pets --ngrams 2")
         assert child.wait(TIME_LIMIT) == 3

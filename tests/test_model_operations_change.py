@@ -17,7 +17,7 @@ from nbtext.errors import UsageError
 from nbtext.model.operations import merge_models, prune_terms, relabel_class
 from tests.count_tables import plain
 from tests.model_changes import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, saved
-from tests.models import parted
+from tests.models import split_labelled
 from tests.profiles import examples
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_updates_in_any_order_and_grouping_equal_training_at_once(
     bounds = [0, *sorted({cut for cut in cuts if cut < len(corpus)}), len(corpus)]
     model = TextClassifier(**setting)
     for begin, end in pairwise(bounds):
-        model.partial_fit(*parted(shuffled[begin:end]))
+        model.partial_fit(*split_labelled(shuffled[begin:end]))
     assert saved(model, tmp_path) == saved(whole, tmp_path)
 
 
@@ -62,7 +62,9 @@ def test_forget_equals_training_without_the_documents(
     setting: dict[str, Any], kept: Corpus, gone: Corpus, random: Any, tmp_path: Path
 ) -> None:
     earlier = fitted(setting, kept)
-    model = fitted(setting, random.sample(kept + gone, len(kept + gone))).forget(*parted(gone))
+    model = fitted(setting, random.sample(kept + gone, len(kept + gone))).forget(
+        *split_labelled(gone)
+    )
     if setting.get("sample") == 0:  # how far it would have held all documents is remembered
         assert model.fitted.statistics == earlier.fitted.statistics
     else:
@@ -76,7 +78,7 @@ def test_forget_removes_documents_from_the_sample_and_adds_none(
 ) -> None:
     whole = fitted({"sample": size}, kept + gone)
     before = hashes(whole)
-    model = whole.forget(*parted(gone))
+    model = whole.forget(*split_labelled(gone))
     assert model.fitted.statistics == fitted({}, kept).fitted.statistics
     assert hashes(model) == before - hashes(fitted({}, gone))
 
@@ -121,7 +123,7 @@ def test_unknown_documents_are_named_if_they_can_be_distinguished(
 def refusal(model: TextClassifier, gone: Corpus) -> UsageError | None:
     """Why documents cannot be forgotten."""
     try:
-        model.forget(*parted(gone))
+        model.forget(*split_labelled(gone))
     except UsageError as problem:
         return problem
     return None
@@ -148,7 +150,7 @@ def test_first_document_that_makes_counts_negative_is_named() -> None:
         ),  # as far as one can tell there was ant dog, but not ant twice
     ):
         with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
-            model.forget(*parted(gone))
+            model.forget(*split_labelled(gone))
         assert (raised.value.index, raised.value.label) == (number, gone[number][0])
     assert plain(model.fitted.statistics) == plain(fitted({}, corpus).fitted.statistics)
 
@@ -346,7 +348,7 @@ def test_pruned_model_equals_training_without_the_removed_terms(
     assert plain(model.fitted.statistics) == plain(
         fitted(setting, blotted(corpus)).fitted.statistics
     )
-    model.partial_fit(*parted(more))
+    model.partial_fit(*split_labelled(more))
     both = fitted(setting, blotted(corpus + more))
     assert plain(model.fitted.statistics) == plain(both.fitted.statistics)
     asked = ["ant bee", "cat", "hen running unknown"]
@@ -356,7 +358,7 @@ def test_pruned_model_equals_training_without_the_removed_terms(
         np.testing.assert_allclose(
             model.joint_log_likelihood(asked), both.joint_log_likelihood(asked), rtol=1e-9
         )
-    model.forget(*parted(more))
+    model.forget(*split_labelled(more))
     assert plain(model.fitted.statistics) == plain(
         fitted(setting, blotted(corpus)).fitted.statistics
     )

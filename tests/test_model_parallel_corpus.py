@@ -33,7 +33,7 @@ from nbtext.model.parallel_corpus import (
 from nbtext.parallel.cluster import BATCHES_PER_THREAD, split_into_batches
 from nbtext.parallel.processes import TaskBatch
 from nbtext.settings import Reading, Settings
-from tests.models import count, parted
+from tests.models import count, split_labelled
 from tests.process import PETS, write
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def test_empty_corpus_has_no_counts(tmp_path: Path) -> None:
 
 @pytest.fixture
 def model() -> TextClassifier:
-    return TextClassifier().fit(*parted(LABELLED))
+    return TextClassifier().fit(*split_labelled(LABELLED))
 
 
 @SIZES

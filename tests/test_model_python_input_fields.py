@@ -57,10 +57,14 @@ def test_updates_merges_and_forget_with_fields_equal_training(
     setting: dict[str, Any], first: Mails, second: Mails, tmp_path: Path
 ) -> None:
     both, one, other = (model_of(setting, part) for part in (first + second, first, second))
-    parted = [mail for _, mail in second], [label for label, _ in second]
+    split_labelled = [mail for _, mail in second], [label for label, _ in second]
     assert saved(merge_models([one, other], ["one", "other"]), tmp_path) == saved(both, tmp_path)
-    assert saved(model_of(setting, first).partial_fit(*parted), tmp_path) == saved(both, tmp_path)
-    assert saved(both.forget(*parted), tmp_path) == saved(model_of(setting, first), tmp_path)
+    assert saved(model_of(setting, first).partial_fit(*split_labelled), tmp_path) == saved(
+        both, tmp_path
+    )
+    assert saved(both.forget(*split_labelled), tmp_path) == saved(
+        model_of(setting, first), tmp_path
+    )
 
 
 def test_fields_are_keys_of_a_mapping() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbtext import TextClassifier
 from nbtext.errors import UsageError
 from nbtext.prediction.calibration import Calibration
-from tests.models import parted, require_sound
+from tests.models import require_sound, split_labelled
 from tests.process import content, nbtext, python, succeed, write
 from tests.profiles import examples
 
@@ -110,7 +110,7 @@ def test_model_of_any_numbers_can_be_loaded(
         classifier=classifier, calibration=calibration, estimate=estimate, **COLUMNS
     )
     try:
-        model.fit(*parted(rows))
+        model.fit(*split_labelled(rows))
     except UsageError as problem:
         if estimate == "ml" and "have the same" in str(
             problem
@@ -128,7 +128,7 @@ def test_model_of_any_numbers_can_be_loaded(
 def test_model_after_adding_and_forgetting_any_numbers_can_be_loaded(
     tmp_path: Path, classifier: ClassifierName, rows: Labelled, more: Labelled
 ) -> None:
-    model = TextClassifier(classifier=classifier, **COLUMNS).fit(*parted(rows))
+    model = TextClassifier(classifier=classifier, **COLUMNS).fit(*split_labelled(rows))
     before, changes = (
         model.fitted.statistics,
         ([row for _, row in more], [label for label, _ in more]),

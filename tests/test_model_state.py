@@ -26,7 +26,7 @@ from nbtext.model.state import (
 )
 from nbtext.store import read_model_file, write_model_file
 from tests.fixtures.make import FOLDER
-from tests.process import HOUSE, MEMORY, PETS, run
+from tests.process import ENVIRONMENT, MEMORY, PETS, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,7 +164,7 @@ def test_invalid_sample_values_are_refused(values: NDArray[Any], message: str) -
 def test_loading_takes_little_more_memory_than_the_file(tmp_path: Path) -> None:
     write_model_file("m", {}, {"terms": np.zeros(50 << 20, np.uint8)})
     code = "from nbtext.cli.main import run; import sys; sys.exit(run(['inspect', '-m', 'm']))"
-    done = run([sys.executable, "-c", code], env=HOUSE, limits=MEMORY)
+    done = run([sys.executable, "-c", code], env=ENVIRONMENT, limits=MEMORY)
     assert done.status == 3, done
 
 

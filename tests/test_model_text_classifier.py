@@ -18,7 +18,7 @@ from nbtext.errors import UsageError
 from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
 from tests.count_tables import plain
-from tests.models import parted
+from tests.models import split_labelled
 from tests.profiles import examples
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def test_any_corpus_matches_the_slow_twin_in_any_order(
     )
     assert plain(model.fitted.statistics) == counts
     shuffled = random.sample(corpus, len(corpus))
-    assert saved(TextClassifier(**given).fit(*parted(shuffled))) == saved(model)
+    assert saved(TextClassifier(**given).fit(*split_labelled(shuffled))) == saved(model)
     models = oracle.language_models(counts, counts.terms, 0.5, "symmetric", "mean")
     prior = oracle.class_prior(counts)
     sequences = [

@@ -199,7 +199,7 @@ def test_labels_of_an_array_become_plain_python_values(desk: Corpus) -> None:
     assert (model.classes_ == one).tolist() == [label == one for label in model.classes]
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_package_does_not_import_scikit_learn(tmp_path: Path) -> None:
     write("sklearn.py", "raise SystemExit('imported')")
     code = "from nbtext import TextClassifier; TextClassifier().fit(['purr', 'bark'], ['cat', 'dog']).score(['purr'], ['cat'])"

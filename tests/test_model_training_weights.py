@@ -34,7 +34,7 @@ from nbtext.model.python_input import iter_labelled_documents
 from nbtext.model.state import encode_model
 from nbtext.model.training import compute_held_out_posteriors, resolve_smoothing_terms
 from nbtext.settings import Settings
-from tests.models import parted
+from tests.models import split_labelled
 from tests.process import in_json, nbtext, succeed, write
 from tests.profiles import examples
 
@@ -96,7 +96,7 @@ def test_weight_two_equals_two_documents_and_weight_zero_none(
     labels, texts, weights = zip(*rows, strict=True)
     weighted = TextClassifier(**options, **PLAIN).fit(texts, labels, weights)
     repeated = [(label, text) for label, text, weight in rows for _ in range(weight)]
-    several = TextClassifier(**options, **PLAIN).fit(*parted(repeated))
+    several = TextClassifier(**options, **PLAIN).fit(*split_labelled(repeated))
     assert weighted.fitted.statistics == several.fitted.statistics
     assert weighted.fitted.parameters.smoothing == several.fitted.parameters.smoothing
     np.testing.assert_allclose(

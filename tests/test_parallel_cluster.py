@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     SERVICE_DESK,
     content,
     error_line,
@@ -51,7 +51,7 @@ class Cluster(NamedTuple):
 
 
 def started(*arguments: str) -> subprocess.Popen[bytes]:
-    environment = {**HOUSE, "PYTHONWARNINGS": "ignore"}  # Dask's own
+    environment = {**ENVIRONMENT, "PYTHONWARNINGS": "ignore"}  # Dask's own
     return subprocess.Popen(
         [sys.executable, "-m", *arguments, "--no-dashboard"],
         env=environment,
@@ -193,7 +193,7 @@ def test_killed_worker_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
         "--scheduler",
         cluster.address,
     ]
-    training = start(command, env=HOUSE, stderr=subprocess.PIPE)
+    training = start(command, env=ENVIRONMENT, stderr=subprocess.PIPE)
     wait_until(lambda: processor_time(victim) > before + BUSY or training.poll() is not None)
     assert training.poll() is None
     victim.send_signal(signal.SIGKILL)

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from nbtext.cli.main import COMMAND_SUMMARIES, nbtext
-from tests.process import HOUSE, REPOSITORY, run, succeeded
+from tests.process import ENVIRONMENT, REPOSITORY, run, succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,4 +44,6 @@ def test_manual_pages_give_no_groff_warnings(pages: dict[str, str]) -> None:
     if (groff := shutil.which("groff")) is None:
         pytest.skip("there is no groff")
     for text in pages.values():
-        assert not succeeded(run([groff, "-man", "-ww", "-z"], stdin=text.encode(), env=HOUSE)).err
+        assert not succeeded(
+            run([groff, "-man", "-ww", "-z"], stdin=text.encode(), env=ENVIRONMENT)
+        ).err

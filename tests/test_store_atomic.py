@@ -16,7 +16,7 @@ import pytest
 from nbtext.errors import PathError
 from nbtext.store.atomic import _remove_abandoned, check_replaceable, replace_file
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     PET_FILES,
     TIME_LIMIT,
     bash,
@@ -252,7 +252,7 @@ def test_signal_during_training_leaves_the_old_model(pets: Path, number: signal.
     old = content("nbtext.joblib")
     with start(
         [sys.executable, "-m", "nbtext", "train", "-", "--format", "tsv"],
-        env=HOUSE,
+        env=ENVIRONMENT,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as child:
@@ -277,7 +277,7 @@ def test_model_being_replaced_can_always_be_loaded(pets: Path) -> None:
     ]
     from nbtext import TextClassifier
 
-    with start(command, env=HOUSE) as child:
+    with start(command, env=ENVIRONMENT) as child:
         begin = time.monotonic()
         while child.poll() is None and time.monotonic() < begin + TIME_LIMIT:
             assert TextClassifier.load("nbtext.joblib").classes in (["cats", "dogs"], ["x", "y"])

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.errors import PathError
 from nbtext.store.atomic import append_line
-from tests.process import HOUSE, TIME_LIMIT, Result, python, start
+from tests.process import ENVIRONMENT, TIME_LIMIT, Result, python, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +101,7 @@ def test_append_line_works_without_read_permission(shared_folder: Path) -> None:
 def test_lines_of_many_processes_are_not_mixed(tmp_path: Path) -> None:
     (tmp_path / "log").touch()
     names = ["one", "two", "cut", "cut"]
-    children = [start([sys.executable, "-c", APPENDER, name], env=HOUSE) for name in names]
+    children = [start([sys.executable, "-c", APPENDER, name], env=ENVIRONMENT) for name in names]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * len(children)
     lines = (tmp_path / "log").read_text(encoding="utf-8").split("\n")
     assert sorted(lines) == sorted(

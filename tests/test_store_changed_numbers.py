@@ -23,7 +23,7 @@ from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.prediction.labels import make_label_set
 from nbtext.report.explanations import _make_explanation_record
 from tests.fixtures.make import FOLDER
-from tests.model_bytes import put_together, taken_apart
+from tests.model_bytes import join_model_bytes, split_model_bytes
 from tests.models import unlabelled
 from tests.process import fail, succeed, write
 from tests.profiles import some
@@ -125,14 +125,14 @@ def numbers_in(settings: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any,
 
 
 def changed_settings(content: bytes) -> Iterator[tuple[str, bytes]]:
-    parts = taken_apart(content)
+    parts = split_model_bytes(content)
     for path in numbers_in(parts.decoded["settings"]):
         for value in OPTIONS if path[0] in ("training", "reading") else LEARNT:
             yield f"{path} = {value}", parts.with_setting(path, value)
 
 
 def changed_arrays(content: bytes) -> Iterator[tuple[str, bytes]]:
-    parts = taken_apart(content)
+    parts = split_model_bytes(content)
     for name, place in parts.decoded["arrays"].items():
         number = place["shape"][0] // 2
         for value in FLOATS if np.dtype(place["dtype"]).kind == "f" else WHOLE:
@@ -233,8 +233,8 @@ ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_malformed_models_from_past_failures_are_refused(tmp_path: Path, attack: str) -> None:
     name, place, value, reason = ATTACKS[attack]
-    parts = taken_apart((FOLDER / f"format-2/{name}.model").read_bytes())
-    write("m", put_together(parts.decoded, parts.payload))
+    parts = split_model_bytes((FOLDER / f"format-2/{name}.model").read_bytes())
+    write("m", join_model_bytes(parts.decoded, parts.payload))
     succeed("inspect -m m")
     is_number = place[0] in parts.decoded["arrays"]
     write(

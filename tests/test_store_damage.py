@@ -6,7 +6,7 @@ import pytest
 
 from nbtext.errors import ModelError
 from nbtext.store import read_model_file
-from tests.models import of_pets
+from tests.models import pets_classifier
 from tests.process import fail, python, write
 from tests.profiles import some
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("model") / "m"
-    of_pets(ngrams=2, top=5, stop_words="none").save(str(path))
+    pets_classifier(ngrams=2, top=5, stop_words="none").save(str(path))
     return path.read_bytes()
 
 
@@ -79,7 +79,7 @@ def test_file_that_is_not_a_model_is_not_read_completely(tmp_path: Path) -> None
         read_model_file("m")
 
 
-@pytest.mark.cold("what is imported")
+@pytest.mark.fresh_interpreters("what is imported")
 def test_reading_a_model_imports_no_joblib(pets: Path) -> None:
     code = "import sys; from nbtext.store import read_model_file; read_model_file('nbtext.joblib'); print('joblib' in sys.modules)"
     done = python(code)

@@ -12,7 +12,7 @@ from nbtext import TextClassifier
 from nbtext.store import FORMAT_VERSION
 from nbtext.store.model_file import EARLY_FORMAT_VERSION
 from tests.fixtures.make import FIXTURES, FOLDER, REFUSED, RELEASED, answers
-from tests.model_bytes import HEAD, put_together, taken_apart
+from tests.model_bytes import HEAD, join_model_bytes, split_model_bytes
 from tests.models import require_sound
 from tests.process import content, fail, nbtext, write
 
@@ -95,8 +95,8 @@ COMMANDS = (
 @pytest.mark.usefixtures("pets")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_refuses_a_model_of_an_early_format(command: str) -> None:
-    parts = taken_apart(content("nbtext.joblib"))
-    write("early", put_together(parts.decoded, parts.payload, version=EARLY_FORMAT_VERSION))
+    parts = split_model_bytes(content("nbtext.joblib"))
+    write("early", join_model_bytes(parts.decoded, parts.payload, version=EARLY_FORMAT_VERSION))
     before = content("early"), content("nbtext.joblib")
     assert fail(3, command).removeprefix("nbtext: ") == f"early: {EARLY}"
     assert (content("early"), content("nbtext.joblib")) == before
@@ -104,14 +104,14 @@ def test_every_command_refuses_a_model_of_an_early_format(command: str) -> None:
 
 @pytest.mark.usefixtures("pets")
 def test_doctor_reports_an_early_format() -> None:
-    write("early", put_together({}, b"", version=EARLY_FORMAT_VERSION))
+    write("early", join_model_bytes({}, b"", version=EARLY_FORMAT_VERSION))
     done = nbtext("doctor -m early")
     assert (done.status, done.notes) == (3, [f"nbtext: early: {EARLY}"])
 
 
 @pytest.mark.usefixtures("tmp_path")
 def test_early_format_is_recognised_by_its_version_only() -> None:
-    header = put_together({}, b"", version=EARLY_FORMAT_VERSION)[:HEAD]
+    header = join_model_bytes({}, b"", version=EARLY_FORMAT_VERSION)[:HEAD]
     for follows in (b"", b"x", bytes(10_000), b"{}0"):
         write("m", header + follows)
         assert fail(3, "inspect -m m") == f"nbtext: m: {EARLY}"

@@ -8,8 +8,8 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.store import write_model_file
-from tests.model_bytes import Parts, outcome, put_together, taken_apart
-from tests.process import HOUSE, MEMORY, PETS, REPOSITORY, error_line, nbtext, run, write
+from tests.model_bytes import Parts, join_model_bytes, outcome, split_model_bytes
+from tests.process import ENVIRONMENT, MEMORY, PETS, REPOSITORY, error_line, nbtext, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +24,11 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     TextClassifier(ngrams=2, stop_words="none", class_prior={"cats": 1, "dogs": 3}).fit(
         PETS.values(), labels
     ).save(str(path))
-    return taken_apart(path.read_bytes())
+    return split_model_bytes(path.read_bytes())
 
 
 def test_reassembled_file_is_a_valid_model(parts: Parts, tmp_path: Path) -> None:
-    assert outcome(tmp_path / "m", put_together(parts.decoded, parts.payload)) == ""
+    assert outcome(tmp_path / "m", join_model_bytes(parts.decoded, parts.payload)) == ""
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_reassembled_file_is_a_valid_model(parts: Parts, tmp_path: Path) -> None
     ids=str,
 )  # fmt: skip
 def test_wrong_lengths_are_detected(parts: Parts, tmp_path: Path, lie: dict[str, int]) -> None:
-    content = put_together(parts.decoded, parts.payload, **lie)
+    content = join_model_bytes(parts.decoded, parts.payload, **lie)
     sizes = f"it has {len(content)} bytes, its header says"
     reason = "its checksum is wrong" if lie == {"payload_length": 0} else sizes
     assert f"the model is damaged: {reason}" in outcome(tmp_path / "m", content)
@@ -49,23 +49,23 @@ def test_wrong_lengths_are_detected(parts: Parts, tmp_path: Path, lie: dict[str,
 def test_other_format_versions_are_refused(parts: Parts, tmp_path: Path) -> None:
     for version in (3, 2**32 - 1):
         message = outcome(
-            tmp_path / "m", put_together(parts.decoded, parts.payload, version=version)
+            tmp_path / "m", join_model_bytes(parts.decoded, parts.payload, version=version)
         )
         assert (
             f"made by a newer nbtext (format {version}, this one reads 2); upgrade nbtext"
             in message
         )
     assert "its header is malformed" in outcome(
-        tmp_path / "m", put_together(parts.decoded, parts.payload, version=0)
+        tmp_path / "m", join_model_bytes(parts.decoded, parts.payload, version=0)
     )
 
 
 def test_trailing_bytes_are_refused_even_with_a_valid_digest(parts: Parts, tmp_path: Path) -> None:
-    content = put_together(parts.decoded, parts.payload)
+    content = join_model_bytes(parts.decoded, parts.payload)
     said = f"it has {len(content) + 1} bytes, its header says {len(content)}"
     assert f"the model is damaged: {said}" in outcome(tmp_path / "m", content + b"x")
     assert "no array" in outcome(
-        tmp_path / "m", put_together(parts.decoded, parts.payload + bytes(20_000))
+        tmp_path / "m", join_model_bytes(parts.decoded, parts.payload + bytes(20_000))
     )
 
 
@@ -100,7 +100,7 @@ INDEXES: dict[str, list[bytes]] = {
 def test_malformed_index_is_refused(
     parts: Parts, tmp_path: Path, reason: str, index: bytes
 ) -> None:
-    assert reason in outcome(tmp_path / "m", put_together(index, parts.payload))
+    assert reason in outcome(tmp_path / "m", join_model_bytes(index, parts.payload))
 
 
 WILD: list[Any] = [
@@ -132,7 +132,7 @@ def test_invalid_array_descriptions_are_refused_or_give_a_working_model(
             ):
                 continue
             index["arrays"][name][field] = value
-            message = outcome(tmp_path / "m", put_together(index, parts.payload))
+            message = outcome(tmp_path / "m", join_model_bytes(index, parts.payload))
             assert not message or any(reason in message for reason in OF_PLACES), (
                 name,
                 value,
@@ -146,13 +146,13 @@ def test_overlaps_and_gaps_are_refused(parts: Parts, tmp_path: Path) -> None:
     index = parts.decoded
     by_offset = sorted(index["arrays"], key=lambda name: index["arrays"][name]["offset"])
     index["arrays"][by_offset[1]]["offset"] = index["arrays"][by_offset[0]]["offset"]
-    assert "over another array" in outcome(tmp_path / "m", put_together(index, parts.payload))
+    assert "over another array" in outcome(tmp_path / "m", join_model_bytes(index, parts.payload))
     index = parts.decoded
     first = index["arrays"][by_offset[0]]["offset"]
     for place in index["arrays"].values():
         place["offset"] += 20_000 * (place["offset"] > first)
     spread = parts.payload[: first + 200] + bytes(20_000) + parts.payload[first + 200 :]
-    assert "behind a gap" in outcome(tmp_path / "m", put_together(index, spread))
+    assert "behind a gap" in outcome(tmp_path / "m", join_model_bytes(index, spread))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_every_array_is_required_and_described_exactly(
             index["arrays"][name] = {"dtype": place["dtype"], "shape": place["shape"]}
         elif change == "described with more":
             index["arrays"][name] = {**place, "order": "F"}
-        message = outcome(tmp_path / "m", put_together(index, parts.payload))
+        message = outcome(tmp_path / "m", join_model_bytes(index, parts.payload))
         reason = (
             "is not described by dtype, shape and offset"
             if "described" in change
@@ -204,7 +204,7 @@ def test_settings_of_another_type_are_refused_or_give_a_working_model(
         for value in SETTING_VALUES:
             index = parts.decoded
             (index["settings"][part] if part else index["settings"])[name] = value
-            works += not outcome(tmp_path / "m", put_together(index, parts.payload))
+            works += not outcome(tmp_path / "m", join_model_bytes(index, parts.payload))
     assert works
 
 
@@ -214,7 +214,7 @@ def test_large_index_takes_little_memory(tmp_path: Path, filling: bytes) -> None
     head = b'{"settings":{"a":['
     for size in ((1 << 22) - 200, 1 << 23):
         index = head + filling * ((size - 100) // len(filling)) + b'1]},"arrays":{}}'
-        write("m", put_together(index, b"N."))
+        write("m", join_model_bytes(index, b"N."))
         error_line(nbtext("inspect -m m", limits=MEMORY), 3)
 
 
@@ -227,7 +227,7 @@ def test_hostile_files_are_refused_and_run_no_code(tmp_path: Path) -> None:
     files = sorted((tmp_path / "files").glob("*.joblib"))
     assert len(files) > 30
     code = "import sys; from nbtext.cli.main import run; print(*[run(['inspect', '-m', path]) for path in sys.argv[1:]])"
-    done = run([sys.executable, "-c", code, *files], env=HOUSE, limits=MEMORY)
+    done = run([sys.executable, "-c", code, *files], env=ENVIRONMENT, limits=MEMORY)
     assert done.status == 0, done
     assert done.text.split() == ["3"] * len(files)
     refusal = "not an nbtext model; make one with nbtext train"

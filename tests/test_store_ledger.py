@@ -24,7 +24,7 @@ from nbtext.store.model_file import (
     read_model_file,
     write_model_file,
 )
-from tests.process import HOUSE, run
+from tests.process import ENVIRONMENT, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,6 +191,6 @@ def test_model_that_cannot_be_opened_temporarily_is_not_treated_as_missing(tmp_p
         "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)); read_digest(sys.argv[1])"
     )
     assert b"ModelError: " in (
-        err := run([sys.executable, "-c", code, tmp_path / "model"], env=HOUSE).err
+        err := run([sys.executable, "-c", code, tmp_path / "model"], env=ENVIRONMENT).err
     )
     assert err.endswith(b"model: cannot read the model: too many open files\n")

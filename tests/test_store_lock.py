@@ -15,7 +15,7 @@ import pytest
 from nbtext.errors import LockedError, PathError
 from nbtext.store.atomic import lock_path
 from tests.process import (
-    HOUSE,
+    ENVIRONMENT,
     PET_FILES,
     PETS,
     TIME_LIMIT,
@@ -59,7 +59,7 @@ for _ in range(200):
 def holder(pets: Path) -> Iterator[Running]:
     """A process that holds the lock of the model of `pets`."""
     command = [sys.executable, "-c", HOLDER, "nbtext.joblib"]
-    with start(command, env=HOUSE, stdout=subprocess.PIPE) as child:
+    with start(command, env=ENVIRONMENT, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"
         yield child
@@ -134,7 +134,7 @@ def test_waiting_thread_gets_the_lock_when_it_is_free(tmp_path: Path) -> None:
 
 def test_concurrent_processes_count_to_a_thousand(tmp_path: Path) -> None:
     write("number", "0")
-    children = [start([sys.executable, "-c", COUNTER], env=HOUSE) for _ in range(5)]
+    children = [start([sys.executable, "-c", COUNTER], env=ENVIRONMENT) for _ in range(5)]
     assert [child.wait(TIME_LIMIT) for child in children] == [0] * 5
     assert (tmp_path / "number").read_text() == "1000"
     assert names(tmp_path) == ["number"]

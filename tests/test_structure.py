@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-HOUSE = Path(__file__).parents[1]
-FILES = sorted((HOUSE / "nbtext").rglob("*.py"))
+REPOSITORY = Path(__file__).parents[1]
+FILES = sorted((REPOSITORY / "nbtext").rglob("*.py"))
 ROOMS = (
     ("type_names", "version", "fast_dataclasses", "traits"),
     ("errors", "ragged", "progress", "strict_json"),
@@ -53,7 +53,7 @@ class Import(NamedTuple):
 
 
 def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
 
 
 NAMES = {name_of(path) for path in FILES}
@@ -200,16 +200,16 @@ def test_no_file_contains_a_path_of_one_machine() -> None:
     suffixes = {".py", ".md", ".toml", ".txt", ".cfg", ".yml", ".yaml", ""}
     folders = ("nbtext", "tests", "docs", "bench", "corpora")
     files = [
-        *HOUSE.glob("*.*"),
-        HOUSE / "Makefile",
-        *(path for folder in folders for path in (HOUSE / folder).rglob("*")),
+        *REPOSITORY.glob("*.*"),
+        REPOSITORY / "Makefile",
+        *(path for folder in folders for path in (REPOSITORY / folder).rglob("*")),
     ]
     found = {
-        str(path.relative_to(HOUSE)): match.group()
+        str(path.relative_to(REPOSITORY)): match.group()
         for path in files
         if path.is_file()
         and path.suffix in suffixes
-        and path not in {Path(__file__), HOUSE / ".git"}  # in a worktree git's file is a path
+        and path not in {Path(__file__), REPOSITORY / ".git"}  # in a worktree git's file is a path
         if (match := places.search(path.read_text(encoding="utf-8", errors="replace")))
     }
     assert found == {}
@@ -249,11 +249,11 @@ def test_no_package_is_too_large() -> None:
 def test_every_module_has_a_test_file() -> None:
     """``tests/test_ROOM_MODULE.py``, ``tests/test_ROOM_MODULE_ASPECT.py``, or one whose docstring names ``ROOM/MODULE.py`` in backquotes."""
     modules = {
-        str(path.relative_to(HOUSE / "nbtext"))
+        str(path.relative_to(REPOSITORY / "nbtext"))
         for path in FILES
         if path.stem not in ("__init__", "__main__")
     }
-    tests = [path for path in (HOUSE / "tests").glob("test_*.py") if path != Path(__file__)]
+    tests = [path for path in (REPOSITORY / "tests").glob("test_*.py") if path != Path(__file__)]
     docstrings = "".join(ast.get_docstring(parsed(path)) or "" for path in tests)
     named = {
         name

@@ -26,7 +26,7 @@ def test_package_has_a_py_typed_marker() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.cold("the type checker")
+@pytest.mark.fresh_interpreters("the type checker")
 def test_mypy_checks_user_code_by_the_types_of_nbtext(tmp_path: Path) -> None:
     """The wrong line shows that the types are seen at all: of a package without the marker everything is Any."""
     write("user.py", USER)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.commands import Run
-from tests.process import TIME_LIMIT, Result, run, until
+from tests.process import TIME_LIMIT, Result, run, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> T
     """A run in which some system calls meet with faults, each once; without any, all of `CALLS` are traced."""
     going = Run(*arguments, cwd=cwd, stopped=True)
     status = Path(f"/proc/{going.process.pid}/status")
-    until(lambda: "State:\tT" in status.read_text(), "the stop")
+    wait_until(lambda: "State:\tT" in status.read_text(), "the stop")
     with tempfile.NamedTemporaryFile() as log:
         calls = ",".join([fault.calls for fault in faults] or CALLS.values())
         options = ["-f", "-qq", "-o", log.name, "-e", "signal=none", "-e", f"trace={calls}"]
@@ -104,7 +104,7 @@ def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> T
         with subprocess.Popen(
             ["strace", *options, "-p", str(going.process.pid)], stderr=subprocess.DEVNULL
         ) as tracer:
-            until(
+            wait_until(
                 lambda: "TracerPid:\t0\n" not in status.read_text() or tracer.poll() is not None,
                 "the tracer",
             )

@@ -20,7 +20,7 @@ from nbtext.model.state import decode_model, encode_model
 from nbtext.prediction.labels import format_label, list_labels
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import _decode_index
-from tests.model_bytes import FIELDS, HEAD, OPCODES, outcome, put_together
+from tests.model_bytes import FIELDS, HEAD, OPCODES, join_model_bytes, outcome
 from tests.models import learnt
 from tests.test_corpus_reading_shards import in_shards, whole
 
@@ -41,7 +41,9 @@ def sealed(content: bytes) -> bytes:
     if len(content) <= HEAD:
         return content
     length = min(FIELDS.unpack_from(content, OPCODES.size)[2], len(content) - HEAD - 1)
-    return put_together(content[HEAD : HEAD + length].rstrip(b" "), content[HEAD + length + 1 :])
+    return join_model_bytes(
+        content[HEAD : HEAD + length].rstrip(b" "), content[HEAD + length + 1 :]
+    )
 
 
 def model(content: bytes) -> None:

@@ -11,14 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tests.golden.replay import EXPECTED, played, public_api, scores, sessions, surroundings
-from tests.process import cold, nbtext
+from tests.process import fresh_interpreters, nbtext
 
 
 def main() -> None:
-    """Print what differs from ``expected.json``; with ``--write`` write it, with ``--cold`` start an interpreter for each command."""
+    """Print what differs from ``expected.json``; with ``--write`` write it, with ``--fresh`` start an interpreter for each command."""
     table = sessions()
-    nbtext("--version")  # starts the server of warm runs, once
-    with cold("--cold" in sys.argv), ThreadPoolExecutor(3) as pool:
+    nbtext("--version")  # starts the fork server once
+    with fresh_interpreters("--fresh" in sys.argv), ThreadPoolExecutor(3) as pool:
         found = dict(zip(table, pool.map(played, table.values()), strict=True))
     actual = {
         "surroundings": surroundings(),
