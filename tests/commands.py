@@ -174,7 +174,7 @@ class Setting:
             assert present == self.new, result
         elif result.status == 1:
             assert all(note.startswith("nbtext: ") for note in result.notes), result
-            assert sound(self.model), result
+            assert is_sound(self.model), result
         elif result.status in (3, 4, 5):
             assert present == self.old, result
         else:
@@ -210,7 +210,7 @@ def read_folder(folder: Path) -> Files:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def setting(folder: Path, command: Command) -> Setting:
+def prepare(folder: Path, command: Command) -> Setting:
     """A folder with the corpora and with what the command finds."""
     (folder / "kept").mkdir(exist_ok=True)
     for name, documents in FOLDERS.items():
@@ -221,7 +221,7 @@ def setting(folder: Path, command: Command) -> Setting:
     done = run(*command.arguments, cwd=folder)
     assert (done.status, done.err) == (0, b""), done
     made = Setting(folder, command, before, read_folder(folder), done.out)
-    assert sound(folder / MODEL)
+    assert is_sound(folder / MODEL)
     assert (made.new != made.old) == (command in WRITING.values())
     return made
 
@@ -236,6 +236,6 @@ def _sound(content: bytes, path: Path) -> bool:
     return True
 
 
-def sound(path: Path) -> bool:
+def is_sound(path: Path) -> bool:
     """Whether a model loads."""
     return _sound(path.read_bytes(), path)

@@ -89,7 +89,7 @@ def all_term_ids(statistics: ClassStatistics) -> NDArray[np.bool_]:
     return np.ones(statistics.n_terms, np.bool_)
 
 
-def plain(statistics: CellCounts) -> oracle.Counts:
+def to_dictionaries(statistics: CellCounts) -> oracle.Counts:
     """The statistics as dictionaries."""
     cells = [
         (statistics.classes[k], statistics.vocabulary.get_term(j))

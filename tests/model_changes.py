@@ -107,7 +107,7 @@ def options(setting: dict[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')}={value}" for name, value in setting.items()]
 
 
-def inspected(folder: Path, model: str = "nbtext.joblib") -> Any:
+def inspect_json(folder: Path, model: str = "nbtext.joblib") -> Any:
     """Return what `nbtext inspect` says of a model."""
     return in_json("inspect -m", model, cwd=folder)
 
@@ -120,7 +120,7 @@ def damage_ledger(model: str = "nbtext.joblib") -> bytes:
     return bytes(changed)
 
 
-def refused(folder: Path, line: str, status: int) -> str:
+def fail_unchanged(folder: Path, line: str, status: int) -> str:
     """Run a command that must fail with one line and leave all files of the folder as they are; return it."""
     before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
     said = fail(status, line, cwd=folder)

@@ -65,7 +65,7 @@ def count(
     return counting.count_labelled_documents(documents, analysis, keep_all=keep_all)
 
 
-def learnt(
+def train_on(
     model: TextClassifier, labelled: Iterable[tuple[LabelOfDocument, bytes | Document]]
 ) -> TextClassifier:
     """Return a model that has learnt labels and documents as they are counted."""

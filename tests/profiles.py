@@ -25,7 +25,7 @@ def exhaustive() -> bool:
     return settings.get_current_profile_name() == "exhaustive"
 
 
-def of_room() -> bool:
+def is_room_run() -> bool:
     """Return whether this is a run of `make test-room`."""
     return settings.get_current_profile_name() == "room"
 
@@ -36,7 +36,7 @@ def examples(number: int, **more: Any) -> settings:
         max_examples=number * EXHAUSTIVELY
         if exhaustive()
         else -(-number // OF_ROOM)
-        if of_room()
+        if is_room_run()
         else number,
         **more,
     )
@@ -45,7 +45,9 @@ def examples(number: int, **more: Any) -> settings:
 def some(items: Sequence[Item], few: int) -> list[Item]:
     """Return a few of the items, as far apart as they are, all of them in the exhaustive tests, and fewer in those of a room."""
     chosen = (
-        len(items) if exhaustive() else min(-(-few // OF_ROOM) if of_room() else few, len(items))
+        len(items)
+        if exhaustive()
+        else min(-(-few // OF_ROOM) if is_room_run() else few, len(items))
     )
     return [items[place * len(items) // chosen] for place in range(chosen)]
 

@@ -131,7 +131,7 @@ def example(
     )
 
 
-def bare(data: ReportData) -> ReportData:
+def without_optional_parts(data: ReportData) -> ReportData:
     """The same without mistakes, calibration, terms and learning curve."""
     labels = data.evaluation.classes
     right = evaluated(labels, {label: {label: 80} for label in labels})

@@ -7,7 +7,7 @@ import pytest
 
 from nbtext.report.page.sections import build_report_page
 from tests import browser
-from tests.report_example import HOSTILE, bare, example
+from tests.report_example import HOSTILE, example, without_optional_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ pytestmark = [
 MANY = [f"class.number-{number}_of_many" for number in range(77)]
 DATA = {
     "plain": example(),
-    "bare": bare(example(("only",))),
+    "bare": without_optional_parts(example(("only",))),
     "hostile": example(
         [f"{number}{text}" for number, text in enumerate(HOSTILE)], " ".join(HOSTILE)
     ),

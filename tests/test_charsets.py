@@ -28,7 +28,7 @@ for row in _TABLE.strip().splitlines():
     LABELS.setdefault(row.split()[0], []).extend(row.split()[1:])
 
 
-def mail_of(body: bytes, label: str) -> str:
+def read_as_mail(body: bytes, label: str) -> str:
     head = f"Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n"
     return read_mail(head.encode() + base64.encodebytes(body), MailOptions())[0].decode()
 
@@ -46,7 +46,7 @@ def test_every_charset_label_is_decoded_with_its_encoding(codec: str) -> None:
     body = word.encode(codec)
     for label in LABELS[codec]:
         for spelling in (label, label.upper(), f'" {label}"'):
-            assert mail_of(body, spelling) == word, spelling
+            assert read_as_mail(body, spelling) == word, spelling
         assert find_codec(label) == Reading.from_values({"encoding": label}).encoding == codec
         if not codec.startswith("utf-16"):
             page = f"<meta charset={label}>".encode() + body

@@ -97,13 +97,13 @@ def fitted(documents: list[Labelled], options: Options, **more: Any) -> TextClas
 
 
 @cache
-def _learnt(options: tuple[tuple[str, str], ...]) -> TextClassifier:
+def _fit_cached(options: tuple[tuple[str, str], ...]) -> TextClassifier:
     return fitted(CORPUS, dict(options))
 
 
-def learnt(options: Options) -> TextClassifier:
+def cached_model(options: Options) -> TextClassifier:
     """The model of `CORPUS`, which no test changes."""
-    return _learnt(tuple(options.items()))
+    return _fit_cached(tuple(options.items()))
 
 
 def saved(model: TextClassifier, folder: Path) -> bytes:
@@ -128,20 +128,20 @@ def assert_same_scores(
 
 @EVERY
 def test_classifier_learns_to_separate_classes(options: Options) -> None:
-    model = learnt(options)
+    model = cached_model(options)
     assert model.score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.8
     np.testing.assert_allclose(model.predict_proba(ASKED).sum(axis=1), 1, rtol=1e-9)
 
 
 @EVERY_AND_WEAK
 def test_fitting_twice_gives_identical_files(options: Options, tmp_path: Path) -> None:
-    assert saved(fitted(CORPUS, options), tmp_path) == saved(learnt(options), tmp_path)
+    assert saved(fitted(CORPUS, options), tmp_path) == saved(cached_model(options), tmp_path)
 
 
 @EVERY_AND_WEAK
 def test_order_of_documents_does_not_change_scores(options: Options, tmp_path: Path) -> None:
     shuffled = [CORPUS[row] for row in np.random.default_rng(5).permutation(len(CORPUS)).tolist()]
-    one, other = learnt(options), fitted(shuffled, options)
+    one, other = cached_model(options), fitted(shuffled, options)
     assert_same_scores(other.joint_log_likelihood(ASKED), one.joint_log_likelihood(ASKED), options)
     assert saved(one, tmp_path) == saved(other, tmp_path)
     together = one.joint_log_likelihood(ASKED)
@@ -159,7 +159,7 @@ def test_order_of_documents_does_not_change_scores(options: Options, tmp_path: P
 
 @EVERY
 def test_removing_the_words_of_why_not_predicts_the_wanted_label(options: Options) -> None:
-    model = learnt(options)
+    model = cached_model(options)
     found: list[WhyNotResult] = []
     for wanted in model.classes:
         found += WhyNotFinder(model.fitted, wanted).find(
@@ -214,7 +214,7 @@ def test_renamed_terms_do_not_change_scores(options: Options) -> None:
 
 @EVERY
 def test_unknown_terms_do_not_change_scores(options: Options) -> None:
-    model = learnt(options)
+    model = cached_model(options)
     assert (
         model.joint_log_likelihood(["unseen word", ""]).tolist()
         == [model.joint_log_likelihood([" "])[0].tolist()] * 2
@@ -246,7 +246,7 @@ def test_empty_training_documents_are_counted_as_documents(options: Options) -> 
     assert model.fitted.statistics.n_documents == len(CORPUS) + 4
     probabilities = model.predict_proba([*ASKED, "", " "])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
-    assert model.predict(ASKED).tolist() == learnt(options).predict(ASKED).tolist()
+    assert model.predict(ASKED).tolist() == cached_model(options).predict(ASKED).tolist()
 
 
 @EVERY
@@ -274,12 +274,12 @@ def test_class_with_one_document_is_predicted(options: Options) -> None:
     probabilities = model.predict_proba([*ASKED, "solo aria alone", ""])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
     assert model.classes == [*CLASSES, "single"]
-    assert learnt(options).predict(ASKED).tolist() == model.predict(ASKED).tolist()
+    assert cached_model(options).predict(ASKED).tolist() == model.predict(ASKED).tolist()
 
 
 @EVERY_AND_WEAK
 def test_saved_and_loaded_model_is_the_same(options: Options, tmp_path: Path) -> None:
-    model = learnt(options)
+    model = cached_model(options)
     written = saved(model, tmp_path)
     loaded = TextClassifier.load("m")
     assert (loaded.fitted.statistics, loaded.settings, loaded.reading) == (
@@ -297,7 +297,7 @@ def test_saved_and_loaded_model_is_the_same(options: Options, tmp_path: Path) ->
 @EVERY
 def test_additive_scores_are_sums_over_terms(options: Options) -> None:
     """But for what depends on the length of a document alone, and is the same in every class."""
-    model = learnt(options)
+    model = cached_model(options)
     summed = get_additive_classifier(model.fitted.classifier)
     if summed is None:
         pytest.skip("its scores are no sums over terms")
@@ -325,13 +325,13 @@ def test_additive_scores_are_sums_over_terms(options: Options) -> None:
 
 @EVERY
 def test_probabilities_of_the_model_pass_verification(options: Options, tmp_path: Path) -> None:
-    saved(learnt(options), tmp_path)
+    saved(cached_model(options), tmp_path)
     require_sound("m")
 
 
 @EVERY
 def test_arrays_that_training_cannot_produce_are_refused(options: Options) -> None:
-    model = learnt(options)
+    model = cached_model(options)
     training = Training(
         model.fitted.statistics,
         model.fitted.parameters.selected_terms,
@@ -358,7 +358,7 @@ def test_arrays_that_training_cannot_produce_are_refused(options: Options) -> No
 
 @EVERY_AND_WEAK
 def test_partial_fit_equals_one_fit_or_is_refused(options: Options, tmp_path: Path) -> None:
-    whole, parts = learnt(options), fitted(CORPUS[:40], options)
+    whole, parts = cached_model(options), fitted(CORPUS[:40], options)
     texts, labels = [text for _, text in CORPUS[40:]], [label for label, _ in CORPUS[40:]]
     if is_additive(options):
         assert saved(parts.partial_fit(texts, labels), tmp_path) == saved(whole, tmp_path)

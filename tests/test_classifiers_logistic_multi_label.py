@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DRAWN = documents(150)
 
 
-def of_model(model: TextClassifier) -> MultiLabelLogisticRegression:
+def get_logistic(model: TextClassifier) -> MultiLabelLogisticRegression:
     found = model.fitted.classifier
     assert isinstance(found, MultiLabelLogisticRegression)
     return found
@@ -34,7 +34,7 @@ def test_each_label_fit_matches_scikit_learn(weights: list[float] | None) -> Non
     model = TextClassifier(classifier="logistic", l2=0.3, calibration="none", stemmer="none").fit(
         TEXTS, SETS, weights
     )
-    fitted, sample = of_model(model), model.counts.sample.documents
+    fitted, sample = get_logistic(model), model.counts.sample.documents
     features = fitted.compute_features(sample.matrix)
     x = csr_array(
         (features.counts, features.terms, features.offsets),
@@ -61,7 +61,7 @@ def test_auto_l2_maximises_the_probability_of_held_out_labels() -> None:
         assert judged is not None
         return judged["before"]["log_loss"]
 
-    chosen = of_model(trained_with("auto")).outcome.l2
+    chosen = get_logistic(trained_with("auto")).outcome.l2
     assert 1e-5 < chosen < 100
     assert all(loss(chosen) <= loss(factor * chosen) for factor in (0.1, 10))
 

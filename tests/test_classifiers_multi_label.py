@@ -43,7 +43,7 @@ def trained(
     return TextClassifier(**{"smoothing": 0.3, "stemmer": "none", **settings}).fit(texts, labels)
 
 
-def of_models(model: TextClassifier) -> OneVsRestClassifier:
+def get_one_vs_rest(model: TextClassifier) -> OneVsRestClassifier:
     found = model.fitted.classifier
     assert isinstance(found, OneVsRestClassifier)
     return found
@@ -53,7 +53,7 @@ def of_models(model: TextClassifier) -> OneVsRestClassifier:
 def test_leave_one_out_equals_training_without_the_document(weighting: str) -> None:
     whole = trained(weighting=weighting, calibration="none")
     sample = whole.counts.sample.documents
-    found = of_models(whole).leave_one_out(sample)
+    found = get_one_vs_rest(whole).leave_one_out(sample)
     rows = {content: row for row, content in enumerate(sample.hashes.tolist())}
     for left in range(0, len(TEXTS), 7):
         others = [place for place in range(len(TEXTS)) if place != left]
@@ -99,9 +99,9 @@ def test_label_is_weighed_against_documents_without_it() -> None:
         everything.get_dense_counts(terms) - statistics.get_dense_counts(terms) + 0.3,
     )
     ratios = np.log(own / own.sum(axis=0)) - np.log(rest / rest.sum(axis=0))
-    assert of_models(model).compute_weights(terms) == pytest.approx(ratios)
+    assert get_one_vs_rest(model).compute_weights(terms) == pytest.approx(ratios)
     holding = np.array([sum(label in labels for labels in SETS) for label in LABELS])
-    assert of_models(model).bias == pytest.approx(
+    assert get_one_vs_rest(model).bias == pytest.approx(
         np.log((holding + 0.5) / (len(SETS) - holding + 0.5))
     )
     assert statistics.n_documents == len(SETS)
@@ -134,7 +134,7 @@ def test_words_only_in_documents_without_labels_are_known(classifier: str) -> No
 def test_leave_one_out_of_words_shared_with_unlabelled_documents_is_exact() -> None:
     texts, labels = [*TEXTS, "hello there word1", "hello you"], [*SETS, ["corn"], []]
     whole = trained(texts, labels, calibration="none", stop_words="none")
-    found = of_models(whole).leave_one_out(whole.counts.sample.documents)
+    found = get_one_vs_rest(whole).leave_one_out(whole.counts.sample.documents)
     rows = {
         content: row for row, content in enumerate(whole.counts.sample.documents.hashes.tolist())
     }
@@ -167,7 +167,7 @@ def test_loaded_multi_label_model_predicts_the_same(tmp_path: Any) -> None:
 
 def test_label_of_one_document_is_unknown_when_it_is_held_out() -> None:
     model = trained([*TEXTS, "rare word1"], [*SETS, ["rare"]], calibration="none")
-    found = of_models(model).leave_one_out(model.counts.sample.documents)
+    found = get_one_vs_rest(model).leave_one_out(model.counts.sample.documents)
     alone = np.flatnonzero(found.truth.to_mask(len(model.classes))[:, model.classes.index("rare")])
     assert np.isneginf(found.scores[alone, model.classes.index("rare")]).all()
     assert len(found.take_known_classes().scores) == len(TEXTS)
@@ -176,7 +176,7 @@ def test_label_of_one_document_is_unknown_when_it_is_held_out() -> None:
 def test_background_prior_uses_folds_because_it_changes_with_each_document() -> None:
     """The scores that calibration learns from are those of models trained without the fold."""
     whole = trained(prior_shape="background", smoothing=5, calibration="none")
-    models, sample = of_models(whole), whole.counts.sample.documents
+    models, sample = get_one_vs_rest(whole), whole.counts.sample.documents
     with pytest.raises(UsageError, match="leave-one-out is not exact for several labels"):
         models.leave_one_out(sample)
     unseen = score_held_out_sample(models, models.training, sample)

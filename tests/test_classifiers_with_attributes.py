@@ -188,7 +188,7 @@ SPECIES = [f"s{number % 3}" for number in range(90)]
 SIZES = [dict(zip("abc", row, strict=True)) for row in FLOWERS]
 
 
-def of_sizes(**parameters: Any) -> NDArray[np.float64]:
+def predict_sizes(**parameters: Any) -> NDArray[np.float64]:
     model = TextClassifier(numeric="a,b,c", calibration="none", **parameters).fit(SIZES, SPECIES)
     return model.predict_log_proba(SIZES)
 
@@ -199,10 +199,10 @@ def test_gaussian_of_numbers_matches_scikit_learn() -> None:
         LinearDiscriminantAnalysis(solver="lsqr").fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
     )
     np.testing.assert_allclose(
-        of_sizes(classifier="gaussian", shrinkage=0), linear, rtol=1e-3, atol=1e-4
+        predict_sizes(classifier="gaussian", shrinkage=0), linear, rtol=1e-3, atol=1e-4
     )
     quadratic = QuadraticDiscriminantAnalysis().fit(FLOWERS, SPECIES).predict_log_proba(FLOWERS)
-    found = of_sizes(classifier="gaussian", covariance="separate", shrinkage=0)
+    found = predict_sizes(classifier="gaussian", covariance="separate", shrinkage=0)
     sizes = np.bincount(np.unique(SPECIES, return_inverse=True)[1])
     assert set(sizes.tolist()) == {30}  # scikit-learn divides by n − 1
     assert found.argmax(axis=1).tolist() == quadratic.argmax(axis=1).tolist()
@@ -423,7 +423,7 @@ def test_leave_one_out_of_a_record_equals_training_on_the_others(
 THROWS = [("a", face) for face in "1234123412"] + [("b", "1"), ("b", "2")]
 
 
-def thrown(n_faces: str, **parameters: Any) -> TextClassifier:
+def dice_model(n_faces: str, **parameters: Any) -> TextClassifier:
     rows = [{"face": face} for _, face in THROWS]
     return TextClassifier(categorical=f"face{n_faces}", calibration="none", **parameters).fit(
         rows, [die for die, _ in THROWS]
@@ -444,7 +444,7 @@ def test_declared_value_without_documents_has_its_prior_probability(
 ) -> None:
     """Dirichlet-categorical: p(face | die) = (n_face + α_face)/(n + Σ α) over all faces declared."""
     model, others = (
-        thrown("=6", smoothing=smoothing, class_prior="uniform"),
+        dice_model("=6", smoothing=smoothing, class_prior="uniform"),
         smoothing["*"] if own else smoothing,
     )
     alpha = {face: own.get(face, others) for face in "123456"}
@@ -482,7 +482,7 @@ def test_declared_value_without_documents_has_its_prior_probability(
 def test_unseen_declared_value_without_a_prior_is_ignored(
     parameters: dict[str, Any],
 ) -> None:
-    model = thrown("=6", class_prior="uniform", **parameters)
+    model = dice_model("=6", class_prior="uniform", **parameters)
     assert joint(model, {"face": "5"}) == [0.5, 0.5]
     assert not collect_word_details(model, ["face=5"])[0].terms[0].known
 
@@ -495,7 +495,7 @@ def test_unseen_declared_value_without_a_prior_is_ignored(
 def test_value_outside_the_declared_ones_is_ignored(
     n_faces: str, smoothing: Any, unknown: str
 ) -> None:
-    model = thrown(n_faces, smoothing=smoothing, class_prior="uniform")
+    model = dice_model(n_faces, smoothing=smoothing, class_prior="uniform")
     assert joint(model, {"face": unknown}) == [0.5, 0.5]
     assert not collect_word_details(model, [f"face={unknown}"])[0].terms[0].known
 

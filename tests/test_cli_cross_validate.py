@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 DESK = SERVICE_DESK / "train"
 
 
-def said_of(*arguments: str | Path) -> dict[str, Any]:
+def cross_validate_json(*arguments: str | Path) -> dict[str, Any]:
     said: dict[str, Any] = in_json("cross-validate", *arguments)
     return said
 
 
-def table(folder: Path, rows: list[tuple[str, str, str, str]]) -> Path:
+def write_timed_table(folder: Path, rows: list[tuple[str, str, str, str]]) -> Path:
     path = folder / "t.csv"
     path.write_text(
         "".join(",".join(row) + "\n" for row in [("topic", "body", "who", "day"), *rows]),
@@ -51,7 +51,7 @@ COLUMNS = ("--label-column", "topic", "--text-column", "body")
 
 
 def test_cross_validate_evaluates_every_document_once() -> None:
-    said, table_of_said = said_of(DESK), succeed("cross-validate", DESK).text
+    said, table_of_said = cross_validate_json(DESK), succeed("cross-validate", DESK).text
     assert said["n"] == 222
     assert Counter(
         {truth: sum(row.values()) for truth, row in said["confusion"].items()}
@@ -81,20 +81,23 @@ def test_cross_validate_evaluates_every_document_once() -> None:
 
 def test_same_seed_gives_the_same_result_and_another_seed_differs() -> None:
     options = ("--folds", "3", "--repeats", "2")
-    first = said_of(DESK, *options, "--seed", "7")
-    assert first == said_of(DESK, *options, "--seed", "7")
-    assert first["folds"]["each"] != said_of(DESK, *options, "--seed", "8")["folds"]["each"]
+    first = cross_validate_json(DESK, *options, "--seed", "7")
+    assert first == cross_validate_json(DESK, *options, "--seed", "7")
+    assert (
+        first["folds"]["each"]
+        != cross_validate_json(DESK, *options, "--seed", "8")["folds"]["each"]
+    )
     assert (first["n"], first["folds"]["repeats"], len(first["folds"]["each"])) == (444, 2, 6)
     assert [fold["repeat"] for fold in first["folds"]["each"]] == [1, 1, 1, 2, 2, 2]
 
 
 def test_training_options_apply_in_every_fold() -> None:
-    said = said_of(DESK, "--folds", "4", "--top", "30", "--smoothing", "0.5")
+    said = cross_validate_json(DESK, "--folds", "4", "--top", "30", "--smoothing", "0.5")
     assert [(fold["terms"], fold["smoothing"]) for fold in said["folds"]["each"]] == [(30, 0.5)] * 4
 
 
 def test_leave_one_out_reports_its_method() -> None:
-    said = said_of(DESK, "--leave-one-out")
+    said = cross_validate_json(DESK, "--leave-one-out")
     assert (said["n"], said["folds"]) == (222, {"method": "leave-one-out", "n": 222, "repeats": 1})
 
 
@@ -117,9 +120,9 @@ def test_group_is_never_in_both_training_and_test_parts(tmp_path: Path) -> None:
         for who in range(8)
         for n in range(5)
     ]
-    path = table(tmp_path, rows)
-    assert said_of(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
-    grouped = said_of(path, *COLUMNS, "--folds", "4", "--group-column", "who")
+    path = write_timed_table(tmp_path, rows)
+    assert cross_validate_json(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
+    grouped = cross_validate_json(path, *COLUMNS, "--folds", "4", "--group-column", "who")
     assert grouped["accuracy"] <= 0.75
     assert (grouped["folds"]["method"], grouped["folds"]["column"]) == ("grouped", "who")
     assert [fold["documents"] for fold in grouped["folds"]["each"]] == [10] * 4
@@ -134,9 +137,9 @@ def test_time_column_trains_only_on_earlier_documents(tmp_path: Path) -> None:
         for month in range(1, 7)
         for n in range(8)
     ]
-    path = table(tmp_path, rows)
-    assert said_of(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
-    said = said_of(path, *COLUMNS, "--folds", "5", "--time-column", "day")
+    path = write_timed_table(tmp_path, rows)
+    assert cross_validate_json(path, *COLUMNS, "--folds", "4")["accuracy"] == 1
+    said = cross_validate_json(path, *COLUMNS, "--folds", "5", "--time-column", "day")
     assert (said["n"], said["accuracy"]) == (40, 0.5)
     assert said["folds"]["method"] == "time"
     assert [
@@ -196,16 +199,16 @@ def test_costs_and_min_probability_apply_to_predictions(tmp_path: Path) -> None:
         )
         / "pets"
     )
-    said = said_of(pets, "--folds", "3", "--costs", costs)
+    said = cross_validate_json(pets, "--folds", "3", "--costs", costs)
     confusion = said["confusion"]
     assert said["mean_cost"] == pytest.approx(
         (5 * confusion["cats"].get("dogs", 0) + confusion["dogs"].get("cats", 0)) / 6
     )
-    assert said_of(pets, "--folds", "3", "--min-probability", "1")["coverage"] == 0
+    assert cross_validate_json(pets, "--folds", "3", "--min-probability", "1")["coverage"] == 0
 
 
 def test_missing_columns_and_empty_times_are_refused(tmp_path: Path) -> None:
-    path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "")])
+    path = write_timed_table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "")])
     assert "t.csv:3 has no time" in fail(
         2, "cross-validate", path.name, *COLUMNS, "--time-column", "day"
     )
@@ -215,17 +218,19 @@ def test_missing_columns_and_empty_times_are_refused(tmp_path: Path) -> None:
 
 def test_cross_validate_accepts_counted_features_one_class_and_no_terms(tmp_path: Path) -> None:
     write("f.svmlight", "".join(f"{n % 2} {1 + n % 2}:3 9:1\n" for n in range(8)))
-    assert said_of("f.svmlight", "--format", "svmlight", "--folds", "2")["accuracy"] == 1
+    assert (
+        cross_validate_json("f.svmlight", "--format", "svmlight", "--folds", "2")["accuracy"] == 1
+    )
     write("one.tsv", "a\tant\na\tape\n")
-    assert said_of("one.tsv", "--folds", "2")["accuracy"] == 1
+    assert cross_validate_json("one.tsv", "--folds", "2")["accuracy"] == 1
     write("none.tsv", "a\t-\na\t-\nb\t-\nb\t-\n")
-    assert said_of("none.tsv", "--folds", "2")["accuracy"] == 0.5
-    assert said_of("none.tsv", "--leave-one-out")["accuracy"] == 0
+    assert cross_validate_json("none.tsv", "--folds", "2")["accuracy"] == 0.5
+    assert cross_validate_json("none.tsv", "--leave-one-out")["accuracy"] == 0
 
 
 def test_predictions_file_contains_the_evaluated_predictions(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    said = said_of(DESK, "--folds", "4", "--predictions", path)
+    said = cross_validate_json(DESK, "--folds", "4", "--predictions", path)
     records = json_lines(path.read_bytes())
     assert [of["id"] for of in records] == [str(name) for name in sorted(DESK.rglob("*.txt"))]
     assert all(of["truth"] == of["id"].split("/")[-2] for of in records)
@@ -237,7 +242,9 @@ def test_predictions_file_contains_the_evaluated_predictions(tmp_path: Path) -> 
         said["brier"]
         > sum((1 - of["probability"]) ** 2 for of in records if of["truth"] == of["answer"]) / 222
     )
-    said_of(DESK, "--folds", "4", "--repeats", "2", "--min-probability", "1", "--predictions", path)
+    cross_validate_json(
+        DESK, "--folds", "4", "--repeats", "2", "--min-probability", "1", "--predictions", path
+    )
     twice = json_lines(path.read_bytes())
     assert [of["id"] for of in twice] == 2 * [of["id"] for of in records]
     assert {of["answer"] for of in twice} == {None}
@@ -245,7 +252,7 @@ def test_predictions_file_contains_the_evaluated_predictions(tmp_path: Path) -> 
 
 
 def test_predictions_file_does_not_overwrite_input(tmp_path: Path) -> None:
-    path = table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "2")])
+    path = write_timed_table(tmp_path, [("a", "ant", "x", "1"), ("b", "bee", "y", "2")])
     before = path.read_bytes()
     done = nbtext("cross-validate", path, "--leave-one-out", *COLUMNS, "--predictions", path)
     assert "choose another --predictions" in error_line(done, 2)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LOOKED_AT = ["python", "packages", "optional", "model", "folder", "lock"]
 
 
-def found(result: Result) -> dict[str, dict[str, Any]]:
+def worst_findings(result: Result) -> dict[str, dict[str, Any]]:
     """The findings by what was looked at, the worst of each."""
     checks = json.loads(result.out)["checks"]
     return {
@@ -45,7 +45,7 @@ def test_doctor_reports_all_checks_ok(pets: Path) -> None:
     assert (said["exit_status"], said["versions"]["nbtext"]) == (0, __version__)
     assert said["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
     for name in ("numpy", "scipy", "PyStemmer", "nltk", "click", "rich", "joblib"):
-        assert f"{name} {said['versions'][name]}" in found(done)["packages"]["detail"]
+        assert f"{name} {said['versions'][name]}" in worst_findings(done)["packages"]["detail"]
     assert {path.name for path in pets.iterdir()} == before
     table = succeed("doctor").text
     assert (
@@ -59,12 +59,12 @@ def test_default_model_missing_is_a_warning_and_named_model_missing_a_failure(
     tmp_path: Path,
 ) -> None:
     done = succeed("doctor -o json")
-    assert found(done)["model"]["result"] == "warning"
-    assert "nbtext train" in found(done)["model"]["fix"]
+    assert worst_findings(done)["model"]["result"] == "warning"
+    assert "nbtext train" in worst_findings(done)["model"]["fix"]
     for arguments, env in ((["-m", "mine"], {}), ([], {"NBTEXT_MODEL": "mine"})):
         done = nbtext("doctor -o json", *arguments, env=env)
         assert (done.status, json.loads(done.out)["exit_status"]) == (3, 3)
-        assert found(done)["model"]["result"] == "failed"
+        assert worst_findings(done)["model"]["result"] == "failed"
         assert done.notes == [
             "nbtext: mine: there is no model; make one with nbtext train, or name one with --model"
         ]
@@ -77,8 +77,8 @@ def test_damaged_or_invalid_model_is_a_failure(pets: Path, content: bytes | None
     model.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if content is None else content)
     done = nbtext("doctor -o json")
     assert done.status == 3
-    assert found(done)["model"]["result"] == "failed"
-    assert found(done)["model"]["fix"]
+    assert worst_findings(done)["model"]["result"] == "failed"
+    assert worst_findings(done)["model"]["fix"]
     assert len(done.notes) == 1
     assert "→ " in nbtext("doctor").text
 
@@ -140,8 +140,8 @@ def test_folder_that_cannot_be_written_is_a_failure(
 def test_missing_model_folder_is_a_failure(tmp_path: Path) -> None:
     done = nbtext("doctor -m", tmp_path / "none" / "m", "-o", "json")
     assert done.status == 3
-    assert found(done)["folder"]["result"] == "failed"
-    assert "make it first" in found(done)["folder"]["fix"]
+    assert worst_findings(done)["folder"]["result"] == "failed"
+    assert "make it first" in worst_findings(done)["folder"]["fix"]
 
 
 def test_locked_model_is_a_failure_with_status_5(pets: Path) -> None:
@@ -149,7 +149,10 @@ def test_locked_model_is_a_failure_with_status_5(pets: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = nbtext("doctor -o json")
     assert done.status == 5
-    assert (found(done)["lock"]["result"], found(done)["model"]["result"]) == ("failed", "ok")
+    assert (worst_findings(done)["lock"]["result"], worst_findings(done)["model"]["result"]) == (
+        "failed",
+        "ok",
+    )
     assert "another process is writing the model" in done.notes[0]
 
 
@@ -168,7 +171,7 @@ def test_valid_file_with_impossible_settings_is_a_failure(pets: Path) -> None:
     write_model_file("nbtext.joblib", {**settings, "smoothing": -1}, arrays)
     done = nbtext("doctor -o json")
     assert done.status == 3
-    model = found(done)["model"]
+    model = worst_findings(done)["model"]
     assert (model["result"], model["fix"]) == ("failed", "restore it or train again")
     assert "the model is malformed" in model["detail"]
 

@@ -211,14 +211,14 @@ def test_drift_since_selects_runs_by_time(desk: Path) -> None:
         assert fail(4, "drift wrong") == "nbtext: wrong:1: not a line of classify --drift"
 
 
-def classified(fresh: Path, *documents: object) -> None:
+def classify_with_drift(fresh: Path, *documents: object) -> None:
     succeed("classify", *map(str, documents), "--drift", "log", cwd=fresh)
 
 
 def test_every_run_adds_a_line_and_the_last_can_fail_the_gate(fresh: Path) -> None:
     write("strange.txt", "zzyx qwrt plmk vbnm hjkl " * 50)
-    classified(fresh, SERVICE_DESK / "test")
-    classified(fresh, "strange.txt")
+    classify_with_drift(fresh, SERVICE_DESK / "test")
+    classify_with_drift(fresh, "strange.txt")
     records = json_lines(content("log"))
     assert [record["documents"] for record in records] == [
         len(list((SERVICE_DESK / "test").glob("*/*"))),
@@ -231,7 +231,7 @@ def test_every_run_adds_a_line_and_the_last_can_fail_the_gate(fresh: Path) -> No
     done = nbtext("drift log --fail-over unknown=1")
     assert done.status == 6
     assert done.notes[0].startswith("nbtext: gate not met: the distance of unknown is ")
-    classified(fresh, SERVICE_DESK / "test")
+    classify_with_drift(fresh, SERVICE_DESK / "test")
     succeed("drift log --fail-over any=1")
     runs = succeed("drift log --output jsonl").records
     assert [run["unknown"]["beyond_chance"] for run in runs] == [False, True, False]
@@ -245,7 +245,7 @@ def test_classify_lines_adds_to_the_drift_log(fresh: Path) -> None:
 
 
 def test_invalid_drift_logs_are_refused(tmp_path: Path, fresh: Path) -> None:
-    classified(fresh, SERVICE_DESK / "test")
+    classify_with_drift(fresh, SERVICE_DESK / "test")
     good = (fresh / "log").read_text()
     for wrong in (
         "x\n",
@@ -268,7 +268,7 @@ def test_invalid_drift_logs_are_refused(tmp_path: Path, fresh: Path) -> None:
 
 
 def test_unreadable_log_lines_are_named_and_the_others_read(fresh: Path) -> None:
-    classified(fresh, SERVICE_DESK / "test")
+    classify_with_drift(fresh, SERVICE_DESK / "test")
     good = content("log")
     bad = [
         good[:100] + good[:-1],
@@ -278,7 +278,7 @@ def test_unreadable_log_lines_are_named_and_the_others_read(fresh: Path) -> None
         good[:100],
     ]
     write("log", good + b"\n".join(bad))  # without a line break at the end
-    classified(fresh, SERVICE_DESK / "test")
+    classify_with_drift(fresh, SERVICE_DESK / "test")
     found, unreadable = read_history(str(fresh / "log"))
     assert (len(found), found[0][2:]) == (2, found[1][2:])
     assert [problem.where for problem in unreadable] == [
@@ -292,7 +292,7 @@ def test_unreadable_log_lines_are_named_and_the_others_read(fresh: Path) -> None
 
 
 def test_full_disk_leaves_the_drift_log_unchanged(fresh: Path) -> None:
-    classified(fresh, SERVICE_DESK / "test")
+    classify_with_drift(fresh, SERVICE_DESK / "test")
     good = content("log")
     done = nbtext(
         "classify", SERVICE_DESK / "test", "--drift", "log", limits={"FSIZE": len(good) + 100}

@@ -68,7 +68,7 @@ def test_impossible_documents_are_counted_and_metrics_stay_valid(pets: Path) -> 
 TEST = SERVICE_DESK / "test"
 
 
-def judged(model: Path, *arguments: str | Path) -> dict[str, Any]:
+def evaluate_json(model: Path, *arguments: str | Path) -> dict[str, Any]:
     said: dict[str, Any] = in_json("evaluate", TEST, "-m", model, *arguments)
     return said
 
@@ -84,8 +84,8 @@ def test_errors_file_lists_wrong_predictions_most_probable_first(
 ) -> None:
     file = tmp_path / "errors.jsonl"
     file.write_text("of last week\n")
-    said = judged(service_desk_model, "--errors", file)
-    assert said == judged(service_desk_model)
+    said = evaluate_json(service_desk_model, "--errors", file)
+    assert said == evaluate_json(service_desk_model)
     errors = json_lines(file.read_bytes())
     wrong = [
         (name, truth, answer, float(p))
@@ -105,7 +105,7 @@ def test_errors_file_lists_wrong_predictions_most_probable_first(
 def test_terms_of_an_error_have_the_weights_of_the_model(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
-    judged(service_desk_model, "--errors", tmp_path / "errors.jsonl")
+    evaluate_json(service_desk_model, "--errors", tmp_path / "errors.jsonl")
     model = TextClassifier.load(str(service_desk_model))
     for line in (tmp_path / "errors.jsonl").read_text().splitlines():
         error = json.loads(line)
@@ -145,7 +145,7 @@ def test_errors_file_without_mistakes_is_empty(pets: Path) -> None:
 
 
 def test_evaluate_abstains_where_classify_abstains(service_desk_model: Path) -> None:
-    said = judged(service_desk_model, "--min-probability", "0.7")
+    said = evaluate_json(service_desk_model, "--min-probability", "0.7")
     given = answers(service_desk_model, "--min-probability", "0.7")
     answered = [(truth, answer) for _, truth, answer, _ in given if answer]
     assert 0 < len(answered) < 78
@@ -158,7 +158,7 @@ def test_evaluate_abstains_where_classify_abstains(service_desk_model: Path) -> 
         pytest.approx(hits / len(answered)),
     )
     assert said["accuracy"] == pytest.approx(hits / 78)
-    assert said["log_loss"] == judged(service_desk_model)["log_loss"]
+    assert said["log_loss"] == evaluate_json(service_desk_model)["log_loss"]
     table = succeed("evaluate", TEST, "-m", service_desk_model, "--min-probability", "0.7").text
     assert f"{said['answered_accuracy']:.4f}" in table
     assert "(no answer)" in table
@@ -169,7 +169,7 @@ def test_costs_change_predictions_and_are_summed(service_desk_model: Path, tmp_p
     file.write_text(
         "[waste-collection]\nparks-and-trees = 9\nabstain = 0.3\n[parks-and-trees]\nabstain = 0.2\n"
     )
-    said = judged(service_desk_model, "--costs", file, "--fail-over", "mean_cost=1")
+    said = evaluate_json(service_desk_model, "--costs", file, "--fail-over", "mean_cost=1")
     given = answers(service_desk_model, "--costs", file)
     price = {
         ("waste-collection", "parks-and-trees"): 9,

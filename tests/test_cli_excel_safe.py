@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORMULAS = ["=cmd()", "+1", "-1", "@SUM(A1)", "\uff1da()", "\uff0b2", "\uff0d2", "\uff20b()"]
 
 
-def rows(result: Result) -> list[list[str]]:
+def parse_csv(result: Result) -> list[list[str]]:
     return list(csv.reader(io.StringIO(succeeded(result).out.decode(), newline="")))
 
 
@@ -29,8 +29,8 @@ def test_fault_74_ids_and_labels_are_escaped(tmp_path: Path) -> None:
     succeed("train t.csv")
     files = ["--", "=1+1", "in", "-3", "\t4"]
     asked = ["classify", "--format", "dir", "--output", "csv", "--limit", "10"]
-    plain = rows(nbtext(*asked, *files))
-    safe = rows(nbtext(*asked, "--excel-safe", *files))
+    plain = parse_csv(nbtext(*asked, *files))
+    safe = parse_csv(nbtext(*asked, "--excel-safe", *files))
     assert [row[0] for row in safe[1:]] == ["'=1+1", "in/-2", "'-3", "'\t4"]
     assert safe[0] == plain[0]
     for before, after in zip(plain[1:], safe[1:], strict=True):
@@ -52,7 +52,7 @@ def test_fault_74_terms_are_escaped_and_numbers_are_not(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "=a red:9\n=a =x:3\n-b green:9 @y:2\n"})
     succeed("train t.svm")
     asked = ["select-features", "--by", "log-odds", "--output", "csv"]
-    plain, safe = rows(nbtext(*asked)), rows(nbtext(*asked, "--excel-safe"))
+    plain, safe = parse_csv(nbtext(*asked)), parse_csv(nbtext(*asked, "--excel-safe"))
     assert {row[1] for row in safe[1:]} == {"red", "green", "'=x", "'@y"}
     assert {row[3] for row in safe[1:]} == {"'=a", "'-b"}
     assert [(row[0], row[2]) for row in safe] == [(row[0], row[2]) for row in plain]

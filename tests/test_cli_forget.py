@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.model_changes import refused
+from tests.model_changes import fail_unchanged
 from tests.process import PETS, content, corpus, fail, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -60,5 +60,5 @@ def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
 
 
 def test_forget_once_without_a_ledger_is_refused(pets_and_more: Path) -> None:
-    line = refused(pets_and_more, "forget more --once", 2)
+    line = fail_unchanged(pets_and_more, "forget more --once", 2)
     assert line == "nbtext: nbtext.joblib: the model has no ledger; forget without --once"

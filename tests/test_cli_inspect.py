@@ -283,7 +283,7 @@ def test_l2_and_its_held_out_loss_are_shown(service_desk_model: Path, tmp_path: 
     assert "l2" not in in_json("inspect -m", service_desk_model)
 
 
-def inspected(*arguments: str | Path) -> Any:
+def inspect_json(*arguments: str | Path) -> Any:
     return in_json("inspect", *arguments)
 
 
@@ -328,7 +328,7 @@ def test_perplexity_of_held_out_documents_matches_hand_computation(tmp_path: Pat
 def test_perplexity_under_maximum_likelihood_can_be_infinite(pets: Path) -> None:
     succeed("train pets --estimate ml -m ml")
     corpus(pets, {"test/cats/1": "a unicorn", "test/dogs/1": "dogs"})
-    said = inspected("-m", "ml", "--perplexity", "test")["perplexity"]
+    said = inspect_json("-m", "ml", "--perplexity", "test")["perplexity"]
     assert said["classes"]["cats"]["perplexity"] is None
     assert said["classes"]["dogs"]["perplexity"] > 1
     assert "infinite" in succeed("inspect -m ml --perplexity test").text
@@ -350,7 +350,7 @@ def test_perplexity_uses_reading_options_and_ignores_attributes(
     )
     succeed("train t.csv", *columns)
     write("new.csv", "klass,text,city,age\na,dog,Rome,7\nb,,Bonn,1\n")
-    said = inspected("--perplexity", "new.csv", "--label-column", "klass")["perplexity"]
+    said = inspect_json("--perplexity", "new.csv", "--label-column", "klass")["perplexity"]
     assert (said["all"]["documents"], said["all"]["tokens"], said["all"]["unknown"]) == (2, 1, 0)
 
 

@@ -103,7 +103,7 @@ CLASSIFY = ("100:stall", "classify", "rows.tsv", "-m", "model", "-j", "2")
 EVALUATE = ("100:stall", "evaluate", "rows.tsv", "-m", "model", "-j", "3")
 
 
-def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
+def start_until_waiting(folder: Path, arguments: Sequence[str], workers: int) -> Running:
     """A command whose processes all wait."""
     running = Running(folder, arguments, workers)
     if "stall" in arguments[0]:
@@ -120,7 +120,7 @@ def settled(folder: Path, arguments: Sequence[str], workers: int) -> Running:
 
 def test_killed_worker_in_training_leaves_the_old_model(folder: Path) -> None:
     before = content("model")
-    running = settled(folder, TRAIN, 1)
+    running = start_until_waiting(folder, TRAIN, 1)
     os.kill(running.workers[0], signal.SIGKILL)
     while running.process.poll() is None:
         write_to_whoever_reads(folder)
@@ -141,7 +141,7 @@ def test_killed_worker_in_training_leaves_the_old_model(folder: Path) -> None:
 def test_killed_worker_in_scoring_ends_the_command(
     folder: Path, arguments: tuple[str, ...], workers: int
 ) -> None:
-    running = settled(folder, arguments, workers)
+    running = start_until_waiting(folder, arguments, workers)
     os.kill(running.workers[-1], signal.SIGKILL)
     status, notes = running.ended()
     assert status == 4
@@ -161,14 +161,14 @@ def test_signal_ends_all_processes(
     send: Callable[[int, int], None],
 ) -> None:
     before = content("model")
-    running = settled(folder, arguments, workers)
+    running = start_until_waiting(folder, arguments, workers)
     send(running.process.pid, number)
     assert running.ended() == (128 + number, [])
     assert content("model") == before
 
 
 def test_workers_end_after_their_parent_is_killed(folder: Path) -> None:
-    running = settled(folder, CLASSIFY, 2)
+    running = start_until_waiting(folder, CLASSIFY, 2)
     os.kill(running.process.pid, signal.SIGKILL)
     assert running.ended(group=False) == (
         -signal.SIGKILL,
@@ -177,6 +177,6 @@ def test_workers_end_after_their_parent_is_killed(folder: Path) -> None:
 
 
 def test_spawned_processes_end_as_forked_ones(folder: Path) -> None:
-    running = settled(folder, ("100:stall:spawn", *CLASSIFY[1:]), 2)
+    running = start_until_waiting(folder, ("100:stall:spawn", *CLASSIFY[1:]), 2)
     os.killpg(running.process.pid, signal.SIGINT)
     assert running.ended(group=False) == (128 + signal.SIGINT, [])

@@ -44,14 +44,14 @@ def warnings(result: Result) -> list[str]:
     return [line.removeprefix("nbtext: warning: ") for line in result.notes]
 
 
-def figures(result: Result) -> Any:
+def parse_metrics(result: Result) -> Any:
     assert result.status == 0, result
     return json.loads(result.out)
 
 
 def test_planted_leaks_are_found_named_and_excluded(planted: Path) -> None:
     done = nbtext("evaluate test --training train --output json")
-    said = figures(done)
+    said = parse_metrics(done)
     leaks = said["leaks"]
     without = f"{leaks['without']['accuracy']:.4f}"
     assert warnings(done) == [
@@ -65,21 +65,21 @@ def test_planted_leaks_are_found_named_and_excluded(planted: Path) -> None:
     ]
     for found in leaks["examples"]:
         (planted / found["id"]).unlink()
-    alone = figures(nbtext("evaluate test --training train --output json"))
+    alone = parse_metrics(nbtext("evaluate test --training train --output json"))
     assert alone["leaks"] == {"found": 0, "examples": [], "without": leaks["without"]}
     assert leaks["without"]["interval"] == alone["intervals"]["accuracy"]
     for name in ("n", "accuracy", "macro_f1", "log_loss", "brier", "ece"):
         assert leaks["without"][name] == pytest.approx(alone[name], abs=1e-12)
     assert {name: value for name, value in said.items() if name != "leaks"} == {
         name: value
-        for name, value in figures(
-            nbtext("evaluate test -q --output json", cwd=_again(planted, leaks))
+        for name, value in parse_metrics(
+            nbtext("evaluate test -q --output json", cwd=restore_leaks(planted, leaks))
         ).items()
         if name != "sampled_leaks"
     }
 
 
-def _again(planted: Path, leaks: Any) -> Path:
+def restore_leaks(planted: Path, leaks: Any) -> Path:
     """The test corpus with what was taken out of it put back."""
     for found in leaks["examples"]:
         (planted / found["id"]).write_text((planted / found["training_id"]).read_text())
@@ -103,7 +103,7 @@ def test_several_training_corpora_are_read_and_quiet_hides_warnings(planted: Pat
     )
     done = nbtext("evaluate test --training half --training rest --output json -q")
     assert done.notes == []
-    assert [found["training_id"] for found in figures(done)["leaks"]["examples"]] == [
+    assert [found["training_id"] for found in parse_metrics(done)["leaks"]["examples"]] == [
         "half/a/x",
         "rest/b/y",
     ]
@@ -120,7 +120,7 @@ def test_training_corpus_is_read_with_the_models_settings(tmp_path: Path) -> Non
         },
     )
     succeed("train train.csv --delimiter ';' --label-column topic --text-column text")
-    said = figures(nbtext("evaluate test --format dir --training train.csv --output json"))
+    said = parse_metrics(nbtext("evaluate test --format dir --training train.csv --output json"))
     assert said["leaks"]["examples"] == [{"id": "test/a/1", "training_id": "train.csv:5"}]
     assert said["leaks"]["without"] is None
 
@@ -128,13 +128,13 @@ def test_training_corpus_is_read_with_the_models_settings(tmp_path: Path) -> Non
 def test_leakage_of_every_test_document_is_reported(planted: Path) -> None:
     done = nbtext("evaluate train --training train --output json")
     assert warnings(done) == ["in the training corpus too: 40 of 40 documents; there is no other"]
-    assert len(figures(done)["leaks"]["examples"]) == 20
+    assert len(parse_metrics(done)["leaks"]["examples"]) == 20
 
 
 def test_leakage_of_counted_features_is_found(tmp_path: Path) -> None:
     corpus(tmp_path, {"train.svm": "a x:1 y:2\nb y:3\n", "test.svm": "a y:2 x:1\nb y:2\n"})
     succeed("train train.svm")
-    said = figures(nbtext("evaluate test.svm --training train.svm --output json"))
+    said = parse_metrics(nbtext("evaluate test.svm --training train.svm --output json"))
     assert [found["id"] for found in said["leaks"]["examples"]] == ["test.svm:1"]
 
 
@@ -143,15 +143,15 @@ def test_leakage_is_found_by_the_sample_in_the_model(planted: Path) -> None:
     assert warnings(done) == [
         "in the training corpus too: 4 of 30 documents; use --training CORPUS for the figures without them"
     ]
-    assert figures(done)["sampled_leaks"] == {"checked": 30, "found": 4}
+    assert parse_metrics(done)["sampled_leaks"] == {"checked": 30, "found": 4}
     succeed("train train --sample 20")
     done = nbtext("evaluate train --output json")
-    assert figures(done)["sampled_leaks"] == {"checked": 19, "found": 19}
+    assert parse_metrics(done)["sampled_leaks"] == {"checked": 19, "found": 19}
     assert warnings(done) == [
         "in the training corpus too: 19 of 19 documents that the model's sample can check; use --training CORPUS for the figures without them"
     ]
     succeed("train train --sample 0")
-    assert figures(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0
+    assert parse_metrics(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0
 
 
 def test_without_leakage_gives_no_warning(service_desk_model: Path) -> None:

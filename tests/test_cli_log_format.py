@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 AS_JSON = ["--log-format", "json"]
 
 
-def said(result: Result) -> list[dict[str, Any]]:
+def parse_log_lines(result: Result) -> list[dict[str, Any]]:
     """The lines of standard error as objects, checked for what every one of them has."""
     lines = [json.loads(note) for note in result.notes]
     for line in lines:
@@ -38,7 +38,7 @@ def test_unreadable_documents_are_json_lines(pets: Path) -> None:
     )
     assert done.status == 1
     assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
-    lines = said(done)
+    lines = parse_log_lines(done)
     assert [line["level"] for line in lines] == ["error"] * 5
     assert lines[3] == {
         "level": "error",
@@ -54,7 +54,7 @@ def test_unreadable_documents_are_json_lines(pets: Path) -> None:
 
 def test_warnings_and_notices_are_json_lines(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/only/1": b"caf\xe9"})
-    lines = said(nbtext("train c -v", *AS_JSON))
+    lines = parse_log_lines(nbtext("train c -v", *AS_JSON))
     assert [line["level"] for line in lines] == ["notice", "warning", "notice", "notice"]
     assert (
         lines[1]["message"]
@@ -92,7 +92,7 @@ def test_failures_are_json_lines_wherever_the_option_is(
             continue  # whatever follows an unknown command is its own
         done = nbtext(*given)
         assert (done.status, done.out) == (status, b"")
-        [line] = said(done)
+        [line] = parse_log_lines(done)
         assert {"level": "error", **expected}.items() <= line.items()
 
 
@@ -118,7 +118,7 @@ def test_internal_error_is_json_with_its_traceback(pets: Path) -> None:
         "o.build_overview = broken; sys.exit(run(sys.argv[1:]))"
     )
     done = python(code, "--debug", *AS_JSON, "inspect")
-    lines = said(done)
+    lines = parse_log_lines(done)
     assert done.status == 70
     assert (lines[0]["level"], lines[0]["message"]) == (
         "notice",

@@ -47,7 +47,7 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def split_labelled(out: bytes) -> tuple[str, bytes]:
+def split_header(out: bytes) -> tuple[str, bytes]:
     """The value of the header in front, and the message behind it."""
     header, _, message = out.partition(b"\n")
     name, _, value = header.decode().partition(": ")
@@ -56,7 +56,7 @@ def split_labelled(out: bytes) -> tuple[str, bytes]:
 
 
 def test_message_is_printed_with_its_prediction(mail: Path) -> None:
-    value, message = split_labelled(succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out)
+    value, message = split_header(succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out)
     label, probability = value.split("; ")
     assert (label, message) == ("spam", LETTER)
     (mail / "letter").write_bytes(LETTER)
@@ -71,7 +71,7 @@ def test_forged_header_is_removed(mail: Path) -> None:
         == 1
     )
     failed = nbtext("classify --mail-filter -m none", cwd=mail, stdin=forged + LETTER)
-    assert split_labelled(failed.out) == ("; reason=error", LETTER)
+    assert split_header(failed.out) == ("; reason=error", LETTER)
 
 
 def test_existing_header_does_not_change_the_prediction(mail: Path) -> None:
@@ -106,28 +106,26 @@ def test_message_is_printed_unchanged_on_any_failure_with_its_exit_status(
 ) -> None:
     (mail / "damaged").write_bytes((mail / "nbtext.joblib").read_bytes()[:-9] + b"x" * 9)
     done = nbtext(f"classify --mail-filter {arguments}", cwd=mail, stdin=LETTER)
-    assert split_labelled(done.out) == ("; reason=error", LETTER)
+    assert split_header(done.out) == ("; reason=error", LETTER)
     error_line(done._replace(out=b""), status)
 
 
 def test_config_for_other_runs_does_not_break_the_filter(mail: Path, tmp_path: Path) -> None:
     write("nbtext.toml", '[classify]\noutput = "jsonl"\nformat = "dir"\n')
     model = str(mail / "nbtext.joblib")
-    assert (
-        split_labelled(succeed("classify --mail-filter -m", model, stdin=LETTER).out)[1] == LETTER
-    )
+    assert split_header(succeed("classify --mail-filter -m", model, stdin=LETTER).out)[1] == LETTER
 
 
 def test_abstained_prediction_has_its_reason_in_the_header(mail: Path) -> None:
     asked = ("classify", "--mail-filter", "--min-probability", "0.99")
-    assert split_labelled(succeed(*asked, cwd=mail, stdin=LETTER).out) == (
+    assert split_header(succeed(*asked, cwd=mail, stdin=LETTER).out) == (
         "; reason=low-probability",
         LETTER,
     )
-    assert split_labelled(succeed(*asked[:2], cwd=mail, stdin=b"\n").out)[0].endswith(
+    assert split_header(succeed(*asked[:2], cwd=mail, stdin=b"\n").out)[0].endswith(
         "; reason=empty"
     )
-    assert split_labelled(succeed(*asked[:2], cwd=mail, stdin=b"\nzzz").out)[0].endswith(
+    assert split_header(succeed(*asked[:2], cwd=mail, stdin=b"\nzzz").out)[0].endswith(
         "; reason=no-known-terms"
     )
 
@@ -159,12 +157,12 @@ def test_message_larger_than_memory_is_streamed(mail: Path) -> None:
         stdin=message,
         limits=LITTLE_MEMORY,
     )
-    assert (done.status, split_labelled(done.out)) == (1, ("; reason=error", message))
+    assert (done.status, split_header(done.out)) == (1, ("; reason=error", message))
 
 
 def test_message_longer_than_the_first_block_is_read_to_its_end(mail: Path) -> None:
     letter = b"Subject: a\n\n" + b"lunch\n" + b"zzz " * (1 << 19) + b"prize prize win claim\n"
-    value, message = split_labelled(succeed("classify --mail-filter", cwd=mail, stdin=letter).out)
+    value, message = split_header(succeed("classify --mail-filter", cwd=mail, stdin=letter).out)
     assert (value.startswith("spam; "), message == letter) == (True, True)
 
 
@@ -177,11 +175,11 @@ def test_models_of_files_and_of_tables_read_a_message_as_they_read_documents(
     letter = b"Sender: moon\nContent-Transfer-Encoding: base64\n\nc3Vu\n"
     succeed("train raw -m raw.joblib", cwd=mail)
     succeed("train table.csv -m table.joblib", cwd=mail)
-    assert split_labelled(
+    assert split_header(
         succeed("classify --mail-filter -m raw.joblib", cwd=mail, stdin=letter).out
     )[0].startswith("b; ")
     table = ("classify", "--mail-filter", "-m", "table.joblib", "--headers", "subject")
-    assert split_labelled(succeed(*table, cwd=mail, stdin=letter).out)[0].startswith("a; ")
+    assert split_header(succeed(*table, cwd=mail, stdin=letter).out)[0].startswith("a; ")
 
 
 def test_labels_with_special_characters_are_decoded_from_the_header(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.model_changes import damage_ledger, inspected
+from tests.model_changes import damage_ledger, inspect_json
 from tests.process import content, corpus, nbtext, succeed
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def test_document_in_two_ledgers_is_reported_and_kept_under_the_last_label(
     done = nbtext("merge first second --to first")
     told = "learnt by more than one of the models, so they count more than once: 2 documents"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
-    assert inspected(days, "first")["documents"] == 7
+    assert inspect_json(days, "first")["documents"] == 7
     assert ", known already: 3," in nbtext("update b --once -v -m first").notes[0]
-    assert inspected(days, "first")["documents"] == 7
+    assert inspect_json(days, "first")["documents"] == 7
 
 
 @pytest.mark.parametrize("output", ["first", "second", "new"])

@@ -42,7 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def abstained(home: Path, document: str, *options: str) -> list[str | None]:
+def list_abstentions(home: Path, document: str, *options: str) -> list[str | None]:
     out = succeed(
         "classify", document, "--format", "lines", "--output", "jsonl", *options, cwd=home
     ).text
@@ -50,16 +50,16 @@ def abstained(home: Path, document: str, *options: str) -> list[str | None]:
 
 
 def test_atypical_documents_get_a_reason_and_no_prediction(home: Path) -> None:
-    german = abstained(home, "german.txt", "--min-typicality", "0.01")
+    german = list_abstentions(home, "german.txt", "--min-typicality", "0.01")
     assert german.count("atypical") > 90
-    english = abstained(home, "english.txt", "--min-typicality", "0.01")
+    english = list_abstentions(home, "english.txt", "--min-typicality", "0.01")
     assert english.count("atypical") < 10
-    assert abstained(home, "german.txt") == [None] * 100
+    assert list_abstentions(home, "german.txt") == [None] * 100
 
 
 def test_larger_typicality_threshold_abstains_more_often(home: Path) -> None:
     counts = [
-        abstained(home, "english.txt", "--min-typicality", share).count("atypical")
+        list_abstentions(home, "english.txt", "--min-typicality", share).count("atypical")
         for share in ("0", "0.1", "0.5", "1")
     ]
     assert counts[0] == 0

@@ -88,7 +88,7 @@ ROWS = [
 ]
 
 
-def of_rows(name: str, rows: list[dict[str, Any]]) -> Path:
+def write_rows(name: str, rows: list[dict[str, Any]]) -> Path:
     return write(
         name,
         "".join(f"{json.dumps({'id': f'd{number}', **row})}\n" for number, row in enumerate(rows)),
@@ -97,8 +97,8 @@ def of_rows(name: str, rows: list[dict[str, Any]]) -> Path:
 
 def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
     first, moved = (
-        of_rows("first.jsonl", ROWS),
-        of_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]]),
+        write_rows("first.jsonl", ROWS),
+        write_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]]),
     )
     succeed("train --once -m expected", moved)
     succeed("train --once", first)
@@ -111,7 +111,7 @@ def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
         2, "forget --once", first
     )
     succeed("relabel fuel energy")
-    other = of_rows("other.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "energy"]}, ROWS[2]])
+    other = write_rows("other.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "energy"]}, ROWS[2]])
     assert (
         "moved from another class: 0, known already: 3"
         in nbtext("update --once -v", other).notes[0]
@@ -122,10 +122,10 @@ def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
 
 def test_review_changes_label_sets(tmp_path: Path) -> None:
     first, review = (
-        of_rows("first.jsonl", ROWS),
+        write_rows("first.jsonl", ROWS),
         write("review.tsv", "d0\tgrain|wheat\twheat\nd1\tcrude\t|\nd2\t|\train\n"),
     )
-    changed = of_rows(
+    changed = write_rows(
         "changed.jsonl",
         [{**ROWS[0], "label": ["wheat"]}, {**ROWS[1], "label": []}, {**ROWS[2], "label": ["rain"]}],
     )
@@ -230,7 +230,7 @@ def test_extra_and_missing_labels_are_suspects(tmp_path: Path) -> None:
     rows.append({"label": ["rare"], "text": "corn1 corn2 corn0"})
     found = {
         row[0].rpartition(":")[2]: row[1:]
-        for row in succeed("suspects", of_rows("all.jsonl", rows)).rows
+        for row in succeed("suspects", write_rows("all.jsonl", rows)).rows
     }
     assert found["61"][:2] == ["corn|oil", "corn"]
     assert found["62"][:2] == ["corn", "corn|grain"]

@@ -38,7 +38,7 @@ MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
 ONCE = ["--once"]
 
 
-def prepared(folder: Path, old: list[str] | None, new: list[str]) -> Path:
+def prepare_models(folder: Path, old: list[str] | None, new: list[str]) -> Path:
     """Corpora; a model of the pets, unless ``old`` is None; and as ``new`` one of more."""
     corpus(folder, {**PET_FILES, **MORE})
     if old is not None:
@@ -49,10 +49,10 @@ def prepared(folder: Path, old: list[str] | None, new: list[str]) -> Path:
 
 @pytest.fixture
 def once(tmp_path: Path) -> Path:
-    return prepared(tmp_path, ONCE, ONCE)
+    return prepare_models(tmp_path, ONCE, ONCE)
 
 
-def learnt(*corpora: str) -> str:
+def update_and_get_notice(*corpora: str) -> str:
     """What an update with documents says."""
     return nbtext("update", *corpora, "--once", "-v").notes[0]
 
@@ -65,7 +65,7 @@ def test_promote_replaces_model_and_ledger_and_removes_the_new_files(once: Path)
     found = read_folder(once)
     assert sorted(found) == ["nbtext.joblib", "nbtext.joblib.1"]
     assert (found["nbtext.joblib"], found["nbtext.joblib.1"]) == (new, old)
-    assert learnt("pets", "more").endswith("known already: 6, repeated: 0")
+    assert update_and_get_notice("pets", "more").endswith("known already: 6, repeated: 0")
 
 
 def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
@@ -80,7 +80,7 @@ def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
     assert sorted(read_folder(once)) == ["nbtext.joblib"]
     assert content("nbtext.joblib") == old
     assert (
-        learnt("pets", "more")
+        update_and_get_notice("pets", "more")
         == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
     )
     assert content("nbtext.joblib") == new
@@ -88,20 +88,20 @@ def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
 
 @pytest.mark.parametrize("new", [[], ONCE], ids=["plain", "once"])
 def test_promote_without_an_old_model_moves_the_new_one(tmp_path: Path, new: list[str]) -> None:
-    prepared(tmp_path, None, new)
+    prepare_models(tmp_path, None, new)
     wanted = content("new")
     succeed("promote new --backup")
     assert sorted(read_folder(tmp_path)) == ["nbtext.joblib"]
     assert content("nbtext.joblib") == wanted
     if new:
-        assert learnt("pets").endswith("known already: 4, repeated: 0")
+        assert update_and_get_notice("pets").endswith("known already: 4, repeated: 0")
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
 def test_model_without_a_ledger_does_not_replace_one_with_a_ledger(
     tmp_path: Path, damaged: bool
 ) -> None:
-    prepared(tmp_path, ONCE, [])
+    prepare_models(tmp_path, ONCE, [])
     if damaged:
         damage_ledger()
     before = read_folder(tmp_path)
@@ -146,7 +146,7 @@ def test_refused_promotion_changes_nothing(once: Path) -> None:
     (once / "nbtext.joblib.1" / "x").touch()
     assert "cannot keep a backup" in fail(4, "promote new --backup")
     assert read_folder(once) == whole
-    assert learnt("pets").endswith("known already: 4, repeated: 0")
+    assert update_and_get_notice("pets").endswith("known already: 4, repeated: 0")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_promote_works_across_file_systems(once: Path) -> None:
         succeed("promote", elsewhere / "new")
         assert list(elsewhere.iterdir()) == []
     assert content("nbtext.joblib") == content("new")
-    assert learnt("more").endswith("known already: 2, repeated: 0")
+    assert update_and_get_notice("more").endswith("known already: 2, repeated: 0")
 
 
 def test_promoting_an_equal_model_removes_it_and_keeps_the_backup(once: Path) -> None:
@@ -224,10 +224,10 @@ def test_promoting_an_equal_model_removes_it_and_keeps_the_backup(once: Path) ->
 
 
 def test_promoting_an_equal_model_adds_its_ledger(tmp_path: Path) -> None:
-    prepared(tmp_path, None, ONCE)
+    prepare_models(tmp_path, None, ONCE)
     succeed("train pets more")
     succeed("promote new")
-    assert learnt("pets").endswith("known already: 4, repeated: 0")
+    assert update_and_get_notice("pets").endswith("known already: 4, repeated: 0")
 
 
 @pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
@@ -280,7 +280,7 @@ def test_new_model_that_cannot_be_removed_is_promoted_and_removed_later(
 def test_promote_killed_at_any_step_leaves_old_or_new_and_next_run_finishes(
     tmp_path: Path, old: list[str] | None
 ) -> None:
-    prepared(tmp_path, old, ONCE)
+    prepare_models(tmp_path, old, ONCE)
     before = read_folder(tmp_path)
     outcomes = set()
     for die_at in range(1, 100, rounds(4, 1)):
@@ -308,7 +308,7 @@ def test_promote_killed_at_any_step_leaves_old_or_new_and_next_run_finishes(
             "nbtext.joblib",
             *(["nbtext.joblib.1"] if old is not None else []),
         }
-        assert learnt("pets", "more").endswith("known already: 6, repeated: 0")
+        assert update_and_get_notice("pets", "more").endswith("known already: 6, repeated: 0")
         if status == 0:
             break
     killed = -signal.SIGKILL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.model_changes import inspected
+from tests.model_changes import inspect_json
 from tests.process import PETS, content, corpus, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -20,10 +20,13 @@ def test_prune_makes_the_model_smaller_and_it_can_still_be_updated(pets_and_more
     ).stat().st_size
     corpus(pets_and_more, {"new/fish/1": "the fish and the cat", "gone/cats/1": PETS["cats/1"]})
     succeed("update new")
-    assert (inspected(pets_and_more)["terms"], inspected(pets_and_more)["closed_vocabulary"]) == (
+    assert (
+        inspect_json(pets_and_more)["terms"],
+        inspect_json(pets_and_more)["closed_vocabulary"],
+    ) == (
         4,
         True,
     )
     assert "vocabulary   4; pruned, so no others are learnt\n" in succeed("inspect").text
     assert succeed("forget new gone").out == b""
-    assert inspected(pets_and_more)["documents"] == 6
+    assert inspect_json(pets_and_more)["documents"] == 6

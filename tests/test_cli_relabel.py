@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext import TextClassifier
-from tests.model_changes import MORE, inspected
+from tests.model_changes import MORE, inspect_json
 from tests.process import PETS, content, succeed, write
 
 if TYPE_CHECKING:
@@ -28,5 +28,5 @@ def test_relabel_renames_or_merges_classes(pets_and_more: Path) -> None:
     assert content("nbtext.joblib") == content("expected")
     succeed("relabel cats animals")
     assert {
-        label: of["documents"] for label, of in inspected(pets_and_more)["classes"].items()
+        label: of["documents"] for label, of in inspect_json(pets_and_more)["classes"].items()
     } == {"animals": 6, "birds": 1}

@@ -108,7 +108,7 @@ def test_numeric_column_has_no_own_pseudo_count(pets: Path) -> None:
     )
 
 
-def json_of(result: Result) -> Any:
+def parse_output(result: Result) -> Any:
     return json.loads(succeeded(result).text)
 
 
@@ -118,7 +118,7 @@ def test_cross_validation_with_equal_numbers_in_a_file_matches_the_number(
 ) -> None:
     write("equal", "*\t0.3\ndogs\t0.3\nsofa\t0.3\n")
     found, wanted, other = (
-        json_of(
+        parse_output(
             nbtext(f"cross-validate pets {options}", "--smoothing", smoothing, "--output", "json")
         )
         for smoothing in ("equal", "0.3", "alpha")
@@ -129,7 +129,7 @@ def test_cross_validation_with_equal_numbers_in_a_file_matches_the_number(
 
 def test_tune_tries_files_and_numbers(pets: Path) -> None:
     write("equal", "*\t3\ndogs\t3\n")
-    tried = json_of(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))[
+    tried = parse_output(nbtext("tune pets --try smoothing=alpha,3,equal --folds 2 --output json"))[
         "settings"
     ]
     of = {

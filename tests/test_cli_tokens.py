@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TEXT = "The CAFÉ's cats—purr, 3.14 and don't bark. X unicorns"
 
 
-def said(*arguments: str | Path, stdin: bytes = b"") -> list[dict[str, Any]]:
+def list_tokens(*arguments: str | Path, stdin: bytes = b"") -> list[dict[str, Any]]:
     return succeed("tokens", *arguments, "--output", "jsonl", stdin=stdin).records
 
 
@@ -26,7 +26,7 @@ def test_tokens_lists_each_word_with_its_position_and_fate(pets: Path) -> None:
     corpus(pets, {"doc.txt": TEXT})
     model = TextClassifier.load("nbtext.joblib")
     (cat,) = model.fitted.statistics.vocabulary.find(["cat"])
-    tokens = said("doc.txt")
+    tokens = list_tokens("doc.txt")
     assert {token["id"] for token in tokens} == {"doc.txt"}
     assert all(
         TEXT.encode()[token["start"] : token["end"]].decode() == token["form"] for token in tokens
@@ -51,7 +51,7 @@ def test_tokens_lists_each_word_with_its_position_and_fate(pets: Path) -> None:
 
 def test_ngrams_are_listed_with_their_first_word(pets: Path) -> None:
     succeed("train pets --ngrams 3 --char-ngrams 3 -m more")
-    tokens = said("-", "-m", "more", stdin=b"the cat purrs on ice")
+    tokens = list_tokens("-", "-m", "more", stdin=b"the cat purrs on ice")
     cat = next(token for token in tokens if token["word"] == "cat")
     assert [(of["term"], of["end"], of["dropped"]) for of in cat["ngrams"]] == [
         ("cat purr", 13, None),
@@ -86,7 +86,9 @@ def test_ngrams_are_listed_with_their_first_word(pets: Path) -> None:
 
 def test_unselected_terms_are_marked_as_dropped(pets: Path) -> None:
     succeed("train pets --top 2 -m few")
-    dropped = Counter(token["dropped"] for token in said("pets/cats/1", "pets/dogs/1", "-m", "few"))
+    dropped = Counter(
+        token["dropped"] for token in list_tokens("pets/cats/1", "pets/dogs/1", "-m", "few")
+    )
     assert dropped["not-selected"] >= 1
     assert dropped["not-in-model"] == 0
     assert sum(count for why, count in dropped.items() if why is None) >= 1
@@ -106,7 +108,7 @@ def test_tokens_works_without_a_model(tmp_path: Path) -> None:
         "--char-ngrams",
         "4",
     )
-    tokens = said(*analysis, "-", stdin="Die Häuser".encode())
+    tokens = list_tokens(*analysis, "-", stdin="Die Häuser".encode())
     assert [
         (token["word"], token["term"], token["term_id"], token["dropped"]) for token in tokens
     ] == [
@@ -122,10 +124,10 @@ def test_tokens_works_without_a_model(tmp_path: Path) -> None:
 def test_documents_are_read_like_the_training_documents(pets: Path) -> None:
     write("t.csv", "label,body\na,one dog\nb,two cats\n")
     succeed("train t.csv --label-column label --text-column body -m t")
-    assert [(token["id"], token["form"]) for token in said("t.csv", "-m", "t")] == [
+    assert [(token["id"], token["form"]) for token in list_tokens("t.csv", "-m", "t")] == [
         ("t.csv:2", "one"), ("t.csv:2", "dog"), ("t.csv:3", "two"), ("t.csv:3", "cats"),
     ]  # fmt: skip
-    assert said("-", "-m", "t", "--format", "lines", stdin=b"x\ny z\n")[1]["id"] == "-:2"
+    assert list_tokens("-", "-m", "t", "--format", "lines", stdin=b"x\ny z\n")[1]["id"] == "-:2"
 
 
 def test_attribute_values_and_counted_features_are_listed(tmp_path: Path) -> None:
@@ -143,7 +145,8 @@ def test_attribute_values_and_counted_features_are_listed(tmp_path: Path) -> Non
     succeed("train t.csv", *columns, "-m", "t")
     write("new.csv", "text,city,age\ndog,Rome,7\n,Paris,\n,,1\n")
     found = [
-        (of["kind"], of["form"], of["term"], of["dropped"]) for of in said("new.csv", "-m", "t")
+        (of["kind"], of["form"], of["term"], of["dropped"])
+        for of in list_tokens("new.csv", "-m", "t")
     ]
     assert found == [
         ("word", "dog", "dog", None), ("category", "Rome", "city=Rome", None), ("number", "7.0", "age", None),
@@ -152,7 +155,7 @@ def test_attribute_values_and_counted_features_are_listed(tmp_path: Path) -> Non
     ]  # fmt: skip
     write("t.svm", "x red:2 round:1\ny green:3\n")
     succeed("train t.svm -m s")
-    features = said("t.svm", "-m", "s")
+    features = list_tokens("t.svm", "-m", "s")
     assert [(of["kind"], of["form"], of["term"], of["dropped"]) for of in features][:2] == [
         ("feature", "red:2", "red", None), ("feature", "round:1", "round", None),
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.settings import READING, TRAINING
-from tests.model_changes import inspected
+from tests.model_changes import inspect_json
 from tests.process import (
     PETS,
     SERVICE_DESK,
@@ -145,7 +145,7 @@ def test_unreadable_documents_are_named_and_the_others_used(tmp_path: Path) -> N
             done.notes[-1]
             == "nbtext: 12 more documents could not be read: binary, not text (control bytes, the first at 0)"
         )
-    assert inspected(tmp_path)["documents"] == 2
+    assert inspect_json(tmp_path)["documents"] == 2
 
 
 def test_notices_are_printed_with_verbose(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_reading_settings_are_stored_and_can_be_overridden(tmp_path: Path) -> No
         "delimiter": ";",
         "encoding": "auto",
     }
-    assert remembered.items() <= inspected(tmp_path)["reading"].items()
+    assert remembered.items() <= inspect_json(tmp_path)["reading"].items()
 
 
 def test_table_on_standard_input_is_read(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_model_file_next_to_the_class_folders_is_ignored(tmp_path: Path) -> None
     corpus(tmp_path, PETS)
     for _ in range(2):
         succeed("train .")
-    assert inspected(tmp_path)["documents"] == 4
+    assert inspect_json(tmp_path)["documents"] == 4
 
 
 def test_class_names_may_contain_any_characters(tmp_path: Path) -> None:

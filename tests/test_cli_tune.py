@@ -36,7 +36,7 @@ from tests.process import (
 DESK = SERVICE_DESK / "train"
 
 
-def tuned(folder: Path, *arguments: str | Path) -> dict[str, Any]:
+def tune_json(folder: Path, *arguments: str | Path) -> dict[str, Any]:
     said: dict[str, Any] = in_json("tune", DESK, *arguments, cwd=folder)
     return said
 
@@ -49,7 +49,7 @@ def test_tune_tries_the_default_and_all_combinations_and_lists_the_best_first(
     tmp_path: Path,
 ) -> None:
     tries = ("--try", "smoothing=0.01,1,1", "--try", "ngrams=1,2", "--folds", "4")
-    said = tuned(tmp_path, *tries)
+    said = tune_json(tmp_path, *tries)
     assert (said["folds"], said["seed"], said["documents"], said["settings_in_all"]) == (
         4,
         0,
@@ -78,7 +78,7 @@ def test_tune_tries_the_default_and_all_combinations_and_lists_the_best_first(
 def test_metrics_match_cross_validate_and_the_model_matches_train(
     tmp_path: Path,
 ) -> None:
-    said = tuned(
+    said = tune_json(
         tmp_path,
         "--try",
         "smoothing=0.02,auto",
@@ -121,7 +121,7 @@ def test_tune_with_a_single_setting_equals_train(tmp_path: Path, arguments: list
     succeed("train", DESK, *arguments, "-m", "trained")
     assert (
         len(
-            tuned(tmp_path, *arguments, "--folds", "2", "--try", "max-df=1", "-m", "tuned")[
+            tune_json(tmp_path, *arguments, "--folds", "2", "--try", "max-df=1", "-m", "tuned")[
                 "settings"
             ]
         )
@@ -173,7 +173,7 @@ def test_incompatible_settings_are_skipped_with_a_warning(pets: Path) -> None:
 
 
 def test_tune_without_try_tries_a_list_of_good_settings(tmp_path: Path) -> None:
-    said = tuned(tmp_path, "--within", "none", "--updatable", "--folds", "3")
+    said = tune_json(tmp_path, "--within", "none", "--updatable", "--folds", "3")
     assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 8)
     assert (said["chosen"]["documents"], said["chosen"]["folds"], said["chosen"]["p_value"]) == (
         222,
@@ -298,7 +298,7 @@ def test_long_time_limit_tries_all_settings_and_a_short_one_the_first(pets: Path
 
 @pytest.mark.parametrize("goal", ["macro-f1", "log-loss"])
 def test_for_selects_the_metric_to_optimise(tmp_path: Path, goal: str) -> None:
-    said = tuned(tmp_path, "--for", goal, "--try", "smoothing=0.01,1,100", "--folds", "3")
+    said = tune_json(tmp_path, "--for", goal, "--try", "smoothing=0.01,1,100", "--folds", "3")
     values = [trial[goal.replace("-", "_")] for trial in said["settings"]]
     assert values == sorted(values, reverse=goal == "macro-f1")
 

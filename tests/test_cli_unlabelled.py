@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.model_changes import inspected
+from tests.model_changes import inspect_json
 from tests.process import SERVICE_DESK, content, corpus, fail, in_json, nbtext, succeed, succeeded
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_train_with_unlabelled_documents_reports_their_contribution(desk: Path) 
     succeed("train few --unlabelled pool")
     succeed("train few --unlabelled pool --jobs 2 -m jobs")
     assert content("jobs") == content("nbtext.joblib")
-    found = inspected(desk)
+    found = inspect_json(desk)
     assert found["training"]["weighting"] == "counts"
     assert found["unlabelled"]["documents"] == len(list((desk / "pool").iterdir()))
     assert set(found["unlabelled"]["log_loss"]) >= {"0", "1"}
@@ -96,7 +96,7 @@ def test_unhelpful_unlabelled_documents_leave_the_model_unchanged(tmp_path: Path
         b"200 unlabelled documents not used: left-out documents are answered best without them"
         in done.err
     )
-    found = inspected(tmp_path)
+    found = inspect_json(tmp_path)
     assert (found["unlabelled"]["weight"], found["training"]["weighting"]) == (0, "counts")
     for command in (
         ("classify", "--output", "jsonl", "--scores"),
@@ -129,7 +129,7 @@ def test_model_of_seed_words_describes_itself(desk: Path) -> None:
     )
     done = nbtext("train --seeds seeds --unlabelled pool")
     assert b"not calibrated" in done.err
-    found = inspected(desk)
+    found = inspect_json(desk)
     assert found["documents"] == 0
     assert found["seeds"] == {
         "parks-and-trees": {"tree": 10, "park": 10},
@@ -158,7 +158,7 @@ def seeded(desk: Path) -> Path:
 def test_seed_word_without_documents_counts_for_its_class(seeded: Path) -> None:
     for more in ((), ("--weighting", "log"), ("--min-df", "3"), ("--unlabelled", "pool")):
         succeed("train few --seeds seeds", *more)
-        found = inspected(seeded)
+        found = inspect_json(seeded)
         assert found["documents"] == 12
         assert found["seeds"] == {
             "parks-and-trees": {"marmot": 10, "park": 10, "tree": 10},
@@ -199,7 +199,7 @@ def test_changed_models_with_seed_words_equal_training_again(seeded: Path) -> No
     succeed("forget more -m few.model")
     assert content("few.model") == first
     succeed("relabel taxes-and-fees money -m few.model")
-    assert set(inspected(seeded, "few.model")["seeds"]) == {"money", "parks-and-trees"}
+    assert set(inspect_json(seeded, "few.model")["seeds"]) == {"money", "parks-and-trees"}
     assert "other seed words" in fail(2, "merge few.model more.model --to x")
 
 

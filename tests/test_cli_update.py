@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.model_changes import ADDITIVE, MORE, inspected, options
+from tests.model_changes import ADDITIVE, MORE, inspect_json, options
 from tests.process import PETS, SERVICE_DESK, content, corpus, fail, in_json, nbtext, succeed, write
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def test_documents_are_read_with_stored_settings_unless_overridden(tmp_path: Pat
     succeed("update b.csv")
     assert content("nbtext.joblib") == content("both")
     succeed("update c.jsonl --format jsonl --label-column label --text-column text")
-    assert inspected(tmp_path)["documents"] == 3
-    assert inspected(tmp_path)["reading"]["delimiter"] == ";"
+    assert inspect_json(tmp_path)["documents"] == 3
+    assert inspect_json(tmp_path)["reading"]["delimiter"] == ";"
 
 
 def test_counted_features_and_texts_cannot_be_mixed(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_new_class_must_be_in_a_given_class_prior(pets_and_more: Path) -> None:
     assert "the class prior has no number for class 'birds'" in fail(2, "update more")
     assert content("nbtext.joblib") == before
     succeed("relabel dogs birds")
-    assert {label: of["prior"] for label, of in inspected(pets_and_more)["classes"].items()} == {
+    assert {label: of["prior"] for label, of in inspect_json(pets_and_more)["classes"].items()} == {
         "birds": 0.75,
         "cats": 0.25,
     }

@@ -24,7 +24,7 @@ from nbtext.corpus.reading import count_document_lines, resolve_format, resolve_
 from nbtext.corpus.shards import load_reader
 from nbtext.settings import FORMATS, Reading
 from tests.corpus_reader import documents, texts
-from tests.count_tables import plain
+from tests.count_tables import to_dictionaries
 from tests.process import bash, corpus, fail, in_json, succeed, succeeded, write
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def counts(paths: list[Path], *more: str) -> Counts:
     """What `nbtext train` counts."""
     model = paths[0].parent / "nbtext.joblib"
     succeed("train", *paths, "-m", model, "--stop-words", "none", "--stemmer", "none", *more)
-    return plain(TextClassifier.load(str(model)).fitted.statistics)
+    return to_dictionaries(TextClassifier.load(str(model)).fitted.statistics)
 
 
 def test_every_format_has_a_writer_and_a_reader() -> None:

@@ -24,7 +24,7 @@ from nbtext.counts.vocabulary import Vocabulary
 from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading, Settings
 from tests.corpus_reader import documents, problems, texts
-from tests.count_tables import plain
+from tests.count_tables import to_dictionaries
 from tests.process import MEMORY, fail, nbtext, succeed, succeeded, write
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_svmlight_line_without_a_label_is_a_problem_in_training(tmp_path: Path) 
 def test_svmlight_names_are_terms_and_large_counts_take_no_memory(tmp_path: Path) -> None:
     path = write("c.svm", "x The:999999999 running:3 1:1\ny the:2 runs:1 it's,odd:1\n" * 50)
     succeeded(nbtext("train", path, "-m", "m", limits=MEMORY))
-    counts = plain(TextClassifier.load("m").fitted.statistics)
+    counts = to_dictionaries(TextClassifier.load("m").fitted.statistics)
     assert counts.occurrences[("x", "The")] == 999_999_999 * 50
     assert {term for _, term in counts.occurrences} == {
         "The",

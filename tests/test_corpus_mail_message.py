@@ -35,7 +35,7 @@ messages = st.one_of(
 )
 
 
-def unmarked(message: bytes) -> bytes:
+def remove_header(message: bytes) -> bytes:
     """The message without the first header of nbtext, which must be there."""
     without, n = re.subn(
         rb"^X-Nbtext: spam; probability=0\.98\r?\n", b"", message, count=1, flags=re.MULTILINE
@@ -51,7 +51,7 @@ def test_inserting_the_header_changes_no_other_byte(message: bytes) -> None:
     between = (
         b"\n" if found.content.startswith((b" ", b"\t")) else b""
     )  # else the message would continue the header
-    assert unmarked(found.with_mark(VALUE)) == found.envelope + between + found.content
+    assert remove_header(found.with_mark(VALUE)) == found.envelope + between + found.content
     assert found.envelope + found.content == message
 
 
@@ -63,7 +63,7 @@ def test_existing_headers_are_removed_with_folded_lines_but_not_in_the_body(
     head: list[bytes], body: bytes
 ) -> None:
     found = Message.from_start(b"".join(head) + body).with_mark(VALUE)
-    assert unmarked(found) == b"".join(line for line in head if line != FORGED) + body
+    assert remove_header(found) == b"".join(line for line in head if line != FORGED) + body
 
 
 @given(messages)

@@ -84,7 +84,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def found(items: Any, notices: Notices) -> Found:
+def collect_items(items: Any, notices: Notices) -> Found:
     """Label and text of documents sorted, the problems in their order, the notices, and what was raised."""
     documents, problems, raised = [], [], ""
     try:
@@ -110,17 +110,17 @@ def in_blocks(path: Path, reading: Reading, notices: Notices) -> Iterator[Labell
     return read_shard(Shard(str(path)), replace(source, accepts_blocks=True))
 
 
-def both(path: Path, size: int, **options: Any) -> tuple[Found, Found]:
+def read_both_ways(path: Path, size: int, **options: Any) -> tuple[Found, Found]:
     """What is read one by one, and in blocks of about so many bytes."""
     paths, reading = [str(path)], Reading.from_values(options)
     slow, fast = Notices(), Notices()
-    one_by_one = found(read_corpus(paths, reading, slow, labelled=True), slow)
+    one_by_one = collect_items(read_corpus(paths, reading, slow, labelled=True), slow)
     with (
         patch.object(streams, "LINE_BLOCK_BYTES", size),
         patch.object(table, "LINE_BLOCK_BYTES", size),
         patch.object(reading_module, "LINE_BLOCK_BYTES", size),
     ):
-        return one_by_one, found(
+        return one_by_one, collect_items(
             (item for _ in paths for item in in_blocks(path, reading, fast)), fast
         )
 
@@ -137,7 +137,7 @@ def test_blocks_equal_documents_read_one_by_one(
 ) -> None:
     path = folder / "corpus"
     path.write_bytes(content)
-    one_by_one, in_blocks = both(
+    one_by_one, in_blocks = read_both_ways(
         path, size, format=file_format, **data.draw(st.sampled_from(OPTIONS[file_format]))
     )
     assert in_blocks == one_by_one
@@ -155,7 +155,7 @@ def test_blocks_of_files_equal_files_read_one_by_one(
         tmp_path_factory.mktemp("files"),
         {f"{'ab'[number % 2]}/{number}": content for number, content in enumerate(contents)},
     )
-    one_by_one, in_blocks = both(path, size, max_document_size=limit)
+    one_by_one, in_blocks = read_both_ways(path, size, max_document_size=limit)
     assert in_blocks == one_by_one
 
 
@@ -166,7 +166,7 @@ def test_fatal_error_comes_after_the_documents_before_it(tmp_path: Path, cut: in
         for n in range(1, 3000)
     )
     path = corpus(tmp_path, {"t.tsv.gz": gzip.compress(rows)[:cut]}) / "t.tsv.gz"
-    one_by_one, in_blocks = both(path, 1 << 20)
+    one_by_one, in_blocks = read_both_ways(path, 1 << 20)
     assert in_blocks == one_by_one
     assert len(in_blocks[1]) > 10
     assert bool(in_blocks[3]) == (cut is not None)

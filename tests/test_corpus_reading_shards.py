@@ -50,7 +50,7 @@ LINE = st.one_of(
 ENDS = st.sampled_from([b"\n", b"\r\n", b"\n\n"])
 
 
-def whole(
+def read_whole(
     paths: Sequence[str], *, labelled: bool, **given: Any
 ) -> tuple[list[tuple[Any, ...]], Notices]:
     """Every document as a tuple, read in one go."""
@@ -144,7 +144,7 @@ def test_shards_contain_each_record_once_in_order(
             )
         )
         try:
-            expected, noticed = whole(paths, labelled=labelled, **reading)
+            expected, noticed = read_whole(paths, labelled=labelled, **reading)
         except UsageError as refusal:
             if "the first line is no part of the table" not in str(refusal):
                 raise
@@ -217,7 +217,7 @@ def test_part_that_looks_compressed_is_not_decompressed(tmp_path: Path) -> None:
     path.write_bytes(b"cats\tpurrs\n" + b"\x1f\x8b\x08\tbarks\n" * 3)
     assert (
         in_shards([str(path)], 1, labelled=True, format="tsv")[0]
-        == whole([str(path)], labelled=True, format="tsv")[0]
+        == read_whole([str(path)], labelled=True, format="tsv")[0]
     )
 
 
@@ -248,12 +248,14 @@ def test_compressed_files_are_split_while_decompressing(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"file.tsv.{suffix}")
         path.write_bytes(content)
-        assert read_or_raised(in_shards, path, size, **more) == read_or_raised(whole, path, **more)
+        assert read_or_error(in_shards, path, size, **more) == read_or_error(
+            read_whole, path, **more
+        )
         for part in parts_of(path, size):
             assert part == WHOLE_FILE or part.content is not None
 
 
-def read_or_raised(
+def read_or_error(
     read: Callable[..., tuple[Any, ...]], path: Path, *size: int, **reading: Any
 ) -> list[tuple[Any, ...]] | str:
     try:
@@ -327,10 +329,10 @@ def test_csv_is_split_between_records(
         path.write_bytes(text.getvalue().encode("utf-8", "surrogateescape"))
         reading = {"format": "csv", "label_column": "1", "text_column": "2", **reading}
         if in_blocks:
-            assert counted_or_raised(path, size, reading) == counted_or_raised(path, None, reading)
+            assert count_or_error(path, size, reading) == count_or_error(path, None, reading)
         else:
-            assert read_or_raised(in_shards, path, size, **reading) == read_or_raised(
-                whole, path, **reading
+            assert read_or_error(in_shards, path, size, **reading) == read_or_error(
+                read_whole, path, **reading
             )
 
 
@@ -341,7 +343,7 @@ def test_regular_csv_is_split_at_every_record(tmp_path: Path) -> None:
     assert parts_of(tmp_path / "file", 1, "csv") == [WHOLE_FILE]
 
 
-def counted_or_raised(
+def count_or_error(
     path: Path, size: int | None, reading: dict[str, Any]
 ) -> list[tuple[Any, ...]] | str:
     """Labels and texts as training reads them, in blocks, whose order does not matter."""
@@ -410,7 +412,7 @@ def test_mailboxes_are_split_between_messages(
         path = Path(folder, "file.mbox")
         path.write_bytes(b"From me\n" + b"".join(line + end for line, end in lines))
         found, _, n = in_shards([str(path)], size, labelled=labelled, format="mbox")
-        assert found == whole([str(path)], labelled=labelled, format="mbox")[0]
+        assert found == read_whole([str(path)], labelled=labelled, format="mbox")[0]
         assert size > 1 or 2 * n >= len(found)
 
 
@@ -427,7 +429,7 @@ def test_directories_are_split_between_files(tmp_path: Path, labelled: bool) -> 
         },
     )
     (tmp_path / "pets" / "cats" / "gone").symlink_to("nowhere")
-    expected, noticed = whole(["pets"], labelled=labelled, format="dir")
+    expected, noticed = read_whole(["pets"], labelled=labelled, format="dir")
     found, notices, n = in_shards(["pets"], 1, labelled=labelled, format="dir")
     assert (found, notices) == (expected, noticed)
     assert n == len(expected)
@@ -470,7 +472,7 @@ def test_unlistable_paths_fail_as_without_shards(
     corpus(tmp_path / "pets", PETS)
     places = [str(tmp_path / path) for path in paths]
     with pytest.raises((PathError, UsageError)) as expected:
-        whole(places, labelled=True, **given)
+        read_whole(places, labelled=True, **given)
     with pytest.raises((PathError, UsageError)) as found:
         in_shards(places, 1, labelled=True, **given)
     assert str(found.value) == str(expected.value)

@@ -27,7 +27,7 @@ from nbtext.counts.vocabulary import (
 )
 from nbtext.document_fields import Attributes
 from nbtext.settings import Reading, Settings
-from tests.count_tables import plain
+from tests.count_tables import to_dictionaries
 from tests.model_changes import WORDS, Corpus, corpora
 from tests.models import count, count_documents
 
@@ -64,12 +64,12 @@ def test_restricted_counts_equal_counts_of_texts_without_the_other_words(
         [vocabulary.get_term(term) in words for term in range(len(vocabulary))], np.bool_
     )
     found, wanted = counts.restrict_terms(kept), counted(of_words(labelled, words))
-    assert plain(found.table) == plain(wanted.table)
+    assert to_dictionaries(found.table) == to_dictionaries(wanted.table)
     rows = sorted(map(tuple, dense(found)))
     assert rows == sorted(map(tuple, dense(wanted)))
-    assert plain(counts.restrict_to_vocabulary(wanted.table.vocabulary).table) == plain(
-        wanted.table
-    )
+    assert to_dictionaries(
+        counts.restrict_to_vocabulary(wanted.table.vocabulary).table
+    ) == to_dictionaries(wanted.table)
 
 
 def dense(counts: CorpusCounts) -> list[list[int]]:

@@ -13,7 +13,7 @@ from nbtext.counts.corpus_counts import Subsets
 from nbtext.counts.counting import Analysis
 from nbtext.settings import Settings
 from tests import oracle, strategies
-from tests.count_tables import plain
+from tests.count_tables import to_dictionaries
 from tests.models import count, count_documents
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_subset_equals_counting_only_its_documents(
     alone = oracle.count(
         [document for document, here in zip(corpus, chosen.tolist(), strict=True) if here], 2
     )
-    found = plain(part)
+    found = to_dictionaries(part)
     assert {label: n for label, n in found.documents.items() if n} == alone.documents
     assert (found.occurrences, found.holding) == (alone.occurrences, alone.holding)
     assert (part.classes, part.vocabulary) == (subsets.table.classes, subsets.table.vocabulary)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext.errors import UsageError
 from tests import oracle, strategies
-from tests.count_tables import plain, statistics_from_table, statistics_of, table_of
+from tests.count_tables import statistics_from_table, statistics_of, table_of, to_dictionaries
 from tests.oracle import Labelled
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def assert_well_formed(statistics: CellCounts) -> None:
 def test_count_table_matches_the_slow_twin(order: int, corpus: Corpus) -> None:
     statistics = table_of(corpus, order)
     wanted = oracle.count(corpus, order)
-    assert plain(statistics) == wanted
+    assert to_dictionaries(statistics) == wanted
     assert [
         statistics.vocabulary.get_term(number) for number in range(statistics.n_terms)
     ] == wanted.terms

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbtext.counts.counting import Analysis, check_label, hash_contents
 from nbtext.errors import UsageError
 from nbtext.settings import Settings
-from tests.count_tables import plain
+from tests.count_tables import to_dictionaries
 from tests.model_changes import Corpus, corpora
 from tests.models import count, count_documents
 
@@ -33,7 +33,7 @@ def test_all_documents_are_counted_and_kept_in_order(
     encoded = [(label, text.encode()) for label, text in labelled]
     whole = count(encoded, analysis(**setting))
     statistics, documents = count_documents(encoded, analysis(**setting))
-    assert plain(statistics) == plain(whole.table)
+    assert to_dictionaries(statistics) == to_dictionaries(whole.table)
     assert [statistics.classes[number] for number in documents.classes.tolist()] == [
         label for label, _ in labelled
     ]

@@ -190,7 +190,7 @@ dated = st.lists(
 """Documents with labels and periods."""
 
 
-def recounted(corpus: Dated) -> CorpusCounts:
+def count_by_period(corpus: Dated) -> CorpusCounts:
     """Count the documents of each period in a layer of its own, and add the layers."""
     found = []
     for period in sorted({period for *_, period in corpus}):
@@ -228,17 +228,18 @@ def require_equal(found: CorpusCounts, wanted: CorpusCounts) -> None:
 @examples(20)
 @given(dated, dated)
 def test_layered_counts_add_and_subtract_as_if_recounted(first: Dated, second: Dated) -> None:
-    both = recounted(first) + recounted(second)
-    require_equal(both, recounted([*second, *first]))
-    require_equal(both - recounted(second), recounted(first))
-    require_equal(forget_documents(both, recounted(second)), recounted(first))
+    both = count_by_period(first) + count_by_period(second)
+    require_equal(both, count_by_period([*second, *first]))
+    require_equal(both - count_by_period(second), count_by_period(first))
+    require_equal(forget_documents(both, count_by_period(second)), count_by_period(first))
     with pytest.raises(UsageError, match="never learnt as"):
-        forget_documents(both, recounted([*first, ("z", "never counted", "2024")]))
+        forget_documents(both, count_by_period([*first, ("z", "never counted", "2024")]))
     elsewhere = [(label, text, PERIODS[1 - PERIODS.index(period)]) for label, text, period in first]
     if sorted(elsewhere) != sorted(first):
         with pytest.raises(UsageError, match="never learnt as"):
             forget_documents(
-                recounted(first) + recounted([("z", "never counted", "2024")]), recounted(elsewhere)
+                count_by_period(first) + count_by_period([("z", "never counted", "2024")]),
+                count_by_period(elsewhere),
             )
 
 
@@ -251,11 +252,11 @@ def test_layered_counts_add_and_subtract_as_if_recounted(first: Dated, second: D
 def test_layered_counts_are_renamed_and_pruned_as_if_recounted(
     corpus: Dated, new: dict[str, str], words: set[str]
 ) -> None:
-    counts = recounted(corpus)
+    counts = count_by_period(corpus)
     labels = [new[label] for label in counts.table.classes]
     require_equal(
         counts.rename_classes(labels),
-        recounted([(new[label], text, period) for label, text, period in corpus]),
+        count_by_period([(new[label], text, period) for label, text, period in corpus]),
     )
     documents = relabel_documents(
         counts.table,
@@ -264,7 +265,7 @@ def test_layered_counts_are_renamed_and_pruned_as_if_recounted(
         9,
     )
     require_equal(
-        documents, recounted([(new[label], text, period) for label, text, period in corpus])
+        documents, count_by_period([(new[label], text, period) for label, text, period in corpus])
     )
     kept = np.array(
         [counts.table.vocabulary.get_term(term) in words for term in range(counts.table.n_terms)],
@@ -274,14 +275,14 @@ def test_layered_counts_are_renamed_and_pruned_as_if_recounted(
         (label, " ".join(word for word in text.split() if word in words), period)
         for label, text, period in corpus
     ]
-    assert counts.restrict_terms(kept).table == recounted(without).table
+    assert counts.restrict_terms(kept).table == count_by_period(without).table
 
 
 @examples(20)
 @given(dated)
 def test_estimates_use_the_sum_of_all_layers(corpus: Dated) -> None:
     counts, undated = (
-        recounted(corpus),
+        count_by_period(corpus),
         count([(label, text.encode()) for label, text, _ in corpus], WHOLE),
     )
     terms = np.arange(counts.table.n_terms)
@@ -314,7 +315,7 @@ def test_estimates_use_the_sum_of_all_layers(corpus: Dated) -> None:
 
 
 def test_model_file_with_too_many_layers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = file_of(recounted([("x", "ant", "2024"), ("y", "bee", "2025")]))
+    content = file_of(count_by_period([("x", "ant", "2024"), ("y", "bee", "2025")]))
     monkeypatch.setattr(state, "MAX_LABEL_LAYER_COLUMNS", 5)
     with TemporaryDirectory() as folder:
         (Path(folder) / "model").write_bytes(content)

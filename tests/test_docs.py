@@ -75,7 +75,7 @@ def desk(tmp_path: Path) -> Path:
 
 
 def test_make_demo_fits_a_screen_and_reaches_its_accuracy(desk: Path) -> None:
-    lines = said("make demo", desk)
+    lines = run_example("make demo", desk)
     assert len(lines) <= 40
     assert (
         max(len(line) for line in lines if "\t" not in line) <= 80
@@ -96,7 +96,7 @@ NO_OUTER_MAKE = {"MAKEFLAGS": "", "MAKELEVEL": "0"}
 """A reader calls make from a shell; from `make test` it would tell of the jobs of the outer one."""
 
 
-def said(command: str, desk: Path) -> list[str]:
+def run_example(command: str, desk: Path) -> list[str]:
     path = f"{desk / BIN}:{Path(sys.executable).parent}:{SYSTEM}"
     if PLAIN.fullmatch(command):
         done = nbtext(*command.split()[1:], cwd=desk, env={"PATH": path})
@@ -144,10 +144,10 @@ def test_examples_of_the_page_run_with_the_shown_output(
             json.loads(block)
         elif kind == "crontab":
             for line in block.splitlines():
-                said(command_of(line).replace("/srv/desk", str(desk)), desk)
+                run_example(command_of(line).replace("/srv/desk", str(desk)), desk)
         elif kind == "console":
             for command, expected in commands(block):
-                found = said(command, desk)
+                found = run_example(command, desk)
                 assert not expected or fits(expected, found), (command, found)
     if missing:
         pytest.skip(

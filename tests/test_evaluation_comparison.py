@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LABELS = ["ape", "bee", "cow"]
 
 
-def judged(
+def evaluation_of(
     classes: list[str], truth: list[str], answers: Sequence[str | None], confidence: float = 0.8
 ) -> Evaluation:
     """An evaluation of answers that all have the same probability, the other classes sharing the rest."""
@@ -85,7 +85,9 @@ def test_comparison_matches_a_count_over_documents(
 ) -> None:
     truth, a, b = (list(column) for column in zip(*rows, strict=True))
     summary = to_json_values(
-        _Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(Bootstrap(20))
+        _Comparison(evaluation_of(LABELS, truth, a), evaluation_of(LABELS, truth, b)).result(
+            Bootstrap(20)
+        )
     )
     right = [(t == x, t == y) for t, x, y in rows]
     assert summary["table"] == {
@@ -132,9 +134,9 @@ def test_document_order_does_not_change_the_comparison(
         truth, a, b = (list(column) for column in zip(*some, strict=True))
         summaries.append(
             to_json_values(
-                _Comparison(judged(LABELS, truth, a), judged(LABELS, truth, b)).result(
-                    Bootstrap(20)
-                )
+                _Comparison(
+                    evaluation_of(LABELS, truth, a), evaluation_of(LABELS, truth, b)
+                ).result(Bootstrap(20))
             )
         )
     first, second = (summary.pop("differences") for summary in summaries)
@@ -209,7 +211,7 @@ def test_equally_good_models_are_rarely_significantly_different() -> None:
             np.where(generator.random(150) < 0.7, truth, generator.choice(LABELS, 150)).tolist()
             for _ in "ab"
         ]
-        a, b = (judged(LABELS, truth.tolist(), answers) for answers in sides)
+        a, b = (evaluation_of(LABELS, truth.tolist(), answers) for answers in sides)
         differences = to_json_values(_Comparison(a, b).result(Bootstrap(200)))["differences"]
         for name in found:
             found[name] += differences[name]["beyond_chance"]
@@ -219,7 +221,9 @@ def test_equally_good_models_are_rarely_significantly_different() -> None:
 def test_few_documents_give_no_significant_difference() -> None:
     truth, wrong = ["ape"] * 5, ["bee"] * 5
     summary = to_json_values(
-        _Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result()
+        _Comparison(
+            evaluation_of(LABELS, truth, wrong), evaluation_of(LABELS, truth, truth)
+        ).result()
     )
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [
         False,
@@ -230,7 +234,9 @@ def test_few_documents_give_no_significant_difference() -> None:
     ]
     truth, wrong = ["ape"] * 6, ["bee"] * 6
     summary = to_json_values(
-        _Comparison(judged(LABELS, truth, wrong), judged(LABELS, truth, truth)).result()
+        _Comparison(
+            evaluation_of(LABELS, truth, wrong), evaluation_of(LABELS, truth, truth)
+        ).result()
     )
     assert [of["beyond_chance"] for of in summary["differences"].values()] == [
         True,
@@ -243,8 +249,8 @@ def test_few_documents_give_no_significant_difference() -> None:
 
 def test_models_with_different_classes_are_compared_by_name() -> None:
     truth = ["ape", "bee", "cow", "dog"]
-    a = judged(["ape", "bee"], truth, ["ape", "bee", "bee", "bee"])
-    b = judged(["bee", "cow"], truth, ["cow", "bee", "cow", "bee"])
+    a = evaluation_of(["ape", "bee"], truth, ["ape", "bee", "bee", "bee"])
+    b = evaluation_of(["bee", "cow"], truth, ["cow", "bee", "cow", "bee"])
     summary = to_json_values(_Comparison(a, b).result(Bootstrap(20)))
     assert summary["table"] == {
         "both_right": 1,
@@ -268,7 +274,7 @@ def test_abstaining_counts_as_wrong_and_differs_from_a_prediction() -> None:
     truth = ["ape", "bee"]
     summary = to_json_values(
         _Comparison(
-            judged(LABELS, truth, [None, None]), judged(LABELS, truth, ["ape", None])
+            evaluation_of(LABELS, truth, [None, None]), evaluation_of(LABELS, truth, ["ape", None])
         ).result(Bootstrap(20))
     )
     assert summary["table"] == {

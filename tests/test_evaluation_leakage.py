@@ -28,11 +28,11 @@ def model() -> TextClassifier:
     return pets_classifier()
 
 
-def named(side: str, texts: Sequence[str], label: str = "cats") -> list[Document]:
+def make_documents(side: str, texts: Sequence[str], label: str = "cats") -> list[Document]:
     return [Document(f"{side}{number}", label, text.encode()) for number, text in enumerate(texts)]
 
 
-def leaks(training: Sequence[Document], test: Sequence[Document]) -> list[tuple[str, str]]:
+def find_leaks(training: Sequence[Document], test: Sequence[Document]) -> list[tuple[str, str]]:
     check = _CorpusComparison(model(), iter(training))
     for part in (test[: len(test) // 2], test[len(test) // 2 :]):
         check.add(part)
@@ -53,7 +53,10 @@ def test_leakage_compares_raw_words() -> None:
         "A dog",
         LONG.replace("cat", "dog") + " evening",
     ]
-    assert leaks(named("a", training), named("b", test)) == [("b1", "a1"), ("b3", "a2")]
+    assert find_leaks(make_documents("a", training), make_documents("b", test)) == [
+        ("b1", "a1"),
+        ("b3", "a2"),
+    ]
 
 
 WORDS = st.lists(st.sampled_from(["cat", "dog", "purr", "bark"]), max_size=4)
@@ -70,9 +73,9 @@ def test_leaked_texts_have_the_same_words_in_any_order(
         if words and sorted(words) in known
     ]
     assert (
-        leaks(
+        find_leaks(
             *(
-                named(side, [" ".join(words) for words in texts])
+                make_documents(side, [" ".join(words) for words in texts])
                 for side, texts in (("a", training), ("b", test))
             )
         )
@@ -117,4 +120,7 @@ def test_same_text_with_other_headers_is_a_leak() -> None:
         )
 
     test = [mail(LONG, "cid"), mail("", "bob"), mail("", "dan"), mail("a bob", "eve")]
-    assert leaks([mail(LONG, "ann"), mail(" ", "bob")], test) == [("cid", "ann"), ("bob", "bob")]
+    assert find_leaks([mail(LONG, "ann"), mail(" ", "bob")], test) == [
+        ("cid", "ann"),
+        ("bob", "bob"),
+    ]

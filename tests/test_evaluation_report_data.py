@@ -22,7 +22,7 @@ from nbtext.inspection.terms import find_class_terms
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.results import to_json_values
 from nbtext.prediction.posterior import ClassPosterior
-from tests.models import learnt
+from tests.models import train_on
 from tests.operation_counts import calls
 from tests.strategies import texts
 
@@ -148,7 +148,7 @@ def test_impossible_documents_have_no_prediction() -> None:
     assert data.mistakes == ()
 
 
-def marked(pieces: Sequence[ExcerptPiece]) -> dict[str, float]:
+def marked_words(pieces: Sequence[ExcerptPiece]) -> dict[str, float]:
     return {piece.text: piece.nats for piece in pieces if piece.nats}
 
 
@@ -171,7 +171,7 @@ def test_excerpt_words_are_marked_with_their_contribution() -> None:
         for form in ("CAT", "cat", "in", "harbour", "the")
         if abs(nats[form.lower()]) >= HIGHLIGHT_NATS
     }
-    assert marked(excerpt) == pytest.approx(expected)
+    assert marked_words(excerpt) == pytest.approx(expected)
     assert set(expected) == {"CAT", "cat", "in", "harbour"}
 
 
@@ -183,7 +183,7 @@ def test_excerpt_contains_the_part_with_the_largest_contributions() -> None:
     assert quoted.endswith(" …")
     assert "dog chases the cat" in quoted
     assert len(quoted) <= MAX_EXCERPT_BYTES + 10
-    assert set(marked(excerpt)) >= {"dog", "cat"}
+    assert set(marked_words(excerpt)) >= {"dog", "cat"}
 
 
 QUOTING = ExcerptFinder(model_of().fitted)
@@ -201,9 +201,9 @@ def test_excerpt_of_any_text_is_valid(text: str, times: int) -> None:
 def test_counted_features_are_marked_unchanged() -> None:
     model = TextClassifier()
     model.reading = replace(model.reading, format="svmlight")
-    learnt(model, [("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
+    train_on(model, [("a", b"1:3 2:1"), ("a", b"1:2"), ("b", b"3:4 2:1"), ("b", b"3:1")])
     assert set(
-        marked(
+        marked_words(
             ExcerptFinder(model.fitted).find_excerpt(Document("", None, b"1:2 3:1 2:1 9:9"), 0, 1)
         )
     ) == {"1:2", "3:1"}

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 FIGURES = pytest.mark.parametrize("figure", TUNING_METRICS.values())
 
 
-def judged(posterior: Posterior, truth: DocumentLabels, given: DocumentLabels) -> ScoredDocuments:
+def score_in_blocks(
+    posterior: Posterior, truth: DocumentLabels, given: DocumentLabels
+) -> ScoredDocuments:
     """Documents as an evaluation of their own judges them, some at a time."""
     evaluation = Evaluation([f"c{label}" for label in range(truth.table.n_labels)], type(posterior))
     for begin in range(0, len(truth), 20):
@@ -62,7 +64,7 @@ def answers(
     posterior = ClassPosterior(log_posterior)
     labels = DocumentLabels(truth, single_label_table(n_classes))
     return HeldOutPredictions(
-        np.arange(n), judged(posterior, labels, posterior.predict(DecisionRule())), known
+        np.arange(n), score_in_blocks(posterior, labels, posterior.predict(DecisionRule())), known
     )
 
 
@@ -72,7 +74,7 @@ def right(mask: Any) -> HeldOutPredictions:
     log_posterior = np.log(np.where(mask[:, np.newaxis], [0.9, 0.1], [0.1, 0.9]))
     posterior = ClassPosterior(log_posterior)
     truth = DocumentLabels(np.zeros(mask.size, np.int64), single_label_table(2))
-    of_rows = judged(posterior, truth, posterior.predict(DecisionRule()))
+    of_rows = score_in_blocks(posterior, truth, posterior.predict(DecisionRule()))
     return HeldOutPredictions(np.arange(mask.size), of_rows, np.ones(mask.size, np.bool_))
 
 
@@ -216,7 +218,7 @@ def of_labels(truth: list[list[int]], given: list[list[int]]) -> HeldOutPredicti
     posterior = LabelPosterior(np.log(np.where(np.array(given, np.bool_), 0.9, 0.1)))
     return HeldOutPredictions(
         np.arange(len(truth)),
-        judged(posterior, labels, answer),
+        score_in_blocks(posterior, labels, answer),
         np.ones(len(truth), np.bool_),
         LabelPosterior,
     )

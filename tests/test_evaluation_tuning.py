@@ -88,7 +88,7 @@ def names(trials: Sequence[Trial]) -> list[str]:
     return [trial.candidate.name for trial in trials]
 
 
-def figures(trials: Sequence[Trial]) -> list[Any]:
+def summarise_trials(trials: Sequence[Trial]) -> list[Any]:
     return [
         (trial.candidate.name, trial.stage, trial.metrics, trial.p_value, str(trial.problem))
         for trial in trials
@@ -234,7 +234,7 @@ def test_result_reports_documents_and_folds_of_each_metric() -> None:
 def test_parallel_search_gives_the_same_result(growing: bool) -> None:
     tries = ("top=2,none", "weighting=counts,binary", "ngrams=1,2", "min-df=1,999")
     alone, together = (search(*tries, is_staged=growing, jobs=jobs) for jobs in (1, 2))
-    assert figures(list(together.run())) == figures(list(alone.run()))
+    assert summarise_trials(list(together.run())) == summarise_trials(list(alone.run()))
     assert together.to_dict([]) == alone.to_dict([])
 
 

@@ -49,12 +49,12 @@ def model_of(number: int) -> TextClassifier:
     return model(**MODELS[number])
 
 
-def found_for(of: TextClassifier, wanted: str, text: str) -> WhyNotResult:
+def find_why_not(of: TextClassifier, wanted: str, text: str) -> WhyNotResult:
     [found] = WhyNotFinder(of.fitted, wanted).find([document(text)])
     return found
 
 
-def without(text: str, words: Iterable[str]) -> str:
+def remove_words(text: str, words: Iterable[str]) -> str:
     return re.sub(
         rf"\b({'|'.join(map(re.escape, words)) or '(?!)'})\b", " ", text, flags=re.IGNORECASE
     )
@@ -75,14 +75,16 @@ def is_tied(of: TextClassifier, text: str) -> bool:
 def test_removed_words_suffice_and_each_is_needed(number: int, text: str, wanted: str) -> None:
     of = model_of(number)
     assume(not is_tied(of, text))
-    found = found_for(of, wanted, text)
+    found = find_why_not(of, wanted, text)
     assert found.label == of.predict([text])[0]
     assert (found.reason == ALREADY_PREDICTED) == (found.label == wanted)
     assert (found.removed_words is None) == (found.reason is not None)
     if found.removed_words is None:
         return
-    changed = without(text, found.removed_words)
-    some_back = [without(text, found.removed_words.keys() - {word}) for word in found.removed_words]
+    changed = remove_words(text, found.removed_words)
+    some_back = [
+        remove_words(text, found.removed_words.keys() - {word}) for word in found.removed_words
+    ]
     assume(not any(is_tied(of, each) for each in (changed, *some_back)))
     assert of.predict([changed]).tolist() == [wanted]
     assert of.predict_proba([changed])[0, of.classes.index(wanted)] == pytest.approx(
@@ -105,12 +107,12 @@ def test_word_that_counts_most_against_the_label_is_removed_first(
     monkeypatch.setattr(WhyNotFinder, "_put_back_unneeded", lambda _, reduced, *__: reduced)
     of = model(**parameters)
     text = "cat cats purrs red sofa scratch climb sleeps dog barks"
-    found = found_for(of, "dogs", text)
+    found = find_why_not(of, "dogs", text)
     assert found.removed_words is not None
     assert len(found.removed_words) > 1
     gone: list[str] = []
     for word in found.removed_words:
-        left = explained(of, without(text, gone), "dogs")
+        left = explained(of, remove_words(text, gone), "dogs")
         assert left.label != "dogs"
         assert word == max(left.words, key=lambda each: each.nats).word
         gone.append(word)
@@ -118,18 +120,18 @@ def test_word_that_counts_most_against_the_label_is_removed_first(
 
 def test_unneeded_removed_word_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WhyNotFinder, "_put_back_unneeded", lambda _, reduced, *__: reduced)
-    assert found_for(model(), "dogs", "red sticks white water").removed_words == {
+    assert find_why_not(model(), "dogs", "red sticks white water").removed_words == {
         "water": 1,
         "red": 1,
     }
     monkeypatch.undo()
-    assert found_for(model(), "dogs", "red sticks white water").removed_words == {"red": 1}
+    assert find_why_not(model(), "dogs", "red sticks white water").removed_words == {"red": 1}
 
 
 def test_later_of_two_interchangeable_words_is_put_back() -> None:
     """In their turn went water, cold and sleep; with either of the first two away, the other need not go."""
     of = model(calibration="none")
-    assert found_for(of, "dogs", "cold the bark at on sleep water scratch").removed_words == {
+    assert find_why_not(of, "dogs", "cold the bark at on sleep water scratch").removed_words == {
         "water": 1,
         "sleep": 1,
     }
@@ -140,14 +142,14 @@ def test_first_of_equal_words_in_the_text_is_removed() -> None:
         ["xx yy zz", "uu vv ww"], ["a", "b"]
     )
     for words in ("xx yy zz", "zz xx yy", "yy zz xx"):
-        found = found_for(of, "b", f"{words} uu vv")
+        found = find_why_not(of, "b", f"{words} uu vv")
         assert found.removed_words is not None
         assert list(found.removed_words) == words.split()[:2]
-        assert found_for(of, "b", f"{words} uu vv") == found
+        assert find_why_not(of, "b", f"{words} uu vv") == found
 
 
 def test_all_occurrences_of_a_word_are_removed() -> None:
-    found = found_for(model(stemmer="none", stop_words="none"), "dogs", "Cat cat CAT dog purrs")
+    found = find_why_not(model(stemmer="none", stop_words="none"), "dogs", "Cat cat CAT dog purrs")
     assert found.removed_words is not None
     assert found.removed_words["cat"] == 3
 
@@ -169,7 +171,7 @@ def test_number_of_removed_words_is_limited(n: int, is_enough: bool) -> None:
     text = " ".join(
         [f"a{number}" for number in range(n + 9)] + [f"b{number}" for number in range(10)]
     )
-    found = found_for(of, "b", text)
+    found = find_why_not(of, "b", text)
     assert (found.reason, len(found.removed_words or ())) == (
         (None, n) if is_enough else (NOT_ENOUGH, 0)
     )
@@ -187,20 +189,20 @@ def test_words_that_do_not_count_against_the_label_are_kept(
         return without_words(self, words, *of)
 
     monkeypatch.setattr(WhyNotFinder, "_remove", spied)
-    found = found_for(of, "dogs", "the cat purrs and barks")
+    found = find_why_not(of, "dogs", "the cat purrs and barks")
     assert (found.label, found.reason, found.removed_words) == ("cats", NOT_ENOUGH, None)
     assert sorted(gone[-1]) == ["cat", "purrs"]
-    assert found_for(of, "dogs", "").reason == NOT_ENOUGH
+    assert find_why_not(of, "dogs", "").reason == NOT_ENOUGH
 
 
 def test_impossible_requests_return_a_reason_without_search() -> None:
-    assert found_for(model(), "cats", "the cat purrs").reason == ALREADY_PREDICTED
+    assert find_why_not(model(), "cats", "the cat purrs").reason == ALREADY_PREDICTED
     assert (
-        found_for(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only", "a text").reason
+        find_why_not(TextClassifier(smoothing=1).fit(["a text"], ["only"]), "only", "a text").reason
         == ALREADY_PREDICTED
     )
     of = model(class_prior={"cats": 1.0, "dogs": 1.0, "fish": 0.0})
-    found = found_for(of, "fish", "the cat purrs")
+    found = find_why_not(of, "fish", "the cat purrs")
     assert (found.reason, found.removed_words, found.wanted_probability) == (ZERO_PRIOR, None, 0)
     [bad] = WhyNotFinder(of.fitted, "dogs").find(
         [document("")._replace(problem=DocumentError("cannot be read"))]
@@ -222,16 +224,18 @@ def test_wanted_label_of_a_multi_label_model_is_added(classifier: Any) -> None:
     for text in several.TEXTS[:6]:
         before = set(of.predict([text])[0])
         for wanted in of.classes:
-            found = found_for(of, wanted, text)
+            found = find_why_not(of, wanted, text)
             assert set((found.label or "").split("|")) - {""} == before
             assert (found.reason == ALREADY_PREDICTED) == (wanted in before)
             if found.removed_words is not None:
                 n_found += 1
-                assert wanted in of.predict([without(text, found.removed_words)])[0]
+                assert wanted in of.predict([remove_words(text, found.removed_words)])[0]
                 for word in found.removed_words:
                     assert (
                         wanted
-                        not in of.predict([without(text, found.removed_words.keys() - {word})])[0]
+                        not in of.predict(
+                            [remove_words(text, found.removed_words.keys() - {word})]
+                        )[0]
                     )
     assert n_found > 3
 
@@ -262,7 +266,7 @@ def test_attribute_values_are_kept(parameters: dict[str, Any]) -> None:
         assert found.label == of.predict([row])[0]
         if found.removed_words is not None:
             n_found += 1
-            changed = {**row, "text": without(str(row["text"]), found.removed_words)}
+            changed = {**row, "text": remove_words(str(row["text"]), found.removed_words)}
             assert of.predict([changed]).tolist() == ["fish"]
             assert of.predict_proba([changed])[0, of.classes.index("fish")] == pytest.approx(
                 found.probability_without
@@ -311,6 +315,6 @@ def test_long_document_is_read_once_and_scored_a_few_times(
         located.clear()
         scored.clear()
         text = " ".join(generator.choice(words[:600], n_words))
-        assert found_for(of, "b", text).reason == NOT_ENOUGH
+        assert find_why_not(of, "b", text).reason == NOT_ENOUGH
         assert located == [len(text)]
         assert len(scored) == MAX_REMOVED_WORDS + 1

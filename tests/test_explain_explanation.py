@@ -264,7 +264,7 @@ def test_attributes_have_contributions(parameters: dict[str, Any]) -> None:
         ROWS, ["cats", "cats", "fish", "fish"]
     )
     row = {"text": "red cat zebra", "colour": "red", "legs": 3, "kilos": 5.1}
-    found = attributed(of, row)
+    found = explain_row(of, row)
     assert [(each.name, each.value) for each in found.attributes] == [
         ("colour", "red"),
         ("legs", "3"),
@@ -282,7 +282,7 @@ def test_attributes_have_contributions(parameters: dict[str, Any]) -> None:
         assert found.attributes[place].nats == pytest.approx(
             sign * ((joint - without)[0] - (joint - without)[1]), abs=1e-9
         )
-    assert [each.name for each in attributed(of, {**row, "legs": None}).attributes] == [
+    assert [each.name for each in explain_row(of, {**row, "legs": None}).attributes] == [
         "colour",
         "kilos",
     ]
@@ -293,7 +293,7 @@ def test_gaussian_numbers_are_compared_with_their_mean() -> None:
         categorical="colour", count="legs", numeric="kilos", **{**GAUSSIAN, "latent": 1}
     ).fit(ROWS, ["cats", "cats", "fish", "fish"])
     row = {"text": "red cat", "colour": "red", "legs": 3, "kilos": 5.1}
-    found = attributed(of, row)
+    found = explain_row(of, row)
     usual = sum(float(str(each["kilos"])) for each in ROWS) / len(ROWS)
     joint, at_mean = of.joint_log_likelihood([row, {**row, "kilos": usual}])
     sign = 1 if found.label == "cats" else -1
@@ -303,7 +303,7 @@ def test_gaussian_numbers_are_compared_with_their_mean() -> None:
     assert found.remainder is not None
 
 
-def attributed(of: TextClassifier, row: dict[str, object]) -> Explanation:
+def explain_row(of: TextClassifier, row: dict[str, object]) -> Explanation:
     [found] = of.explain([row])
     assert found.explanation is not None
     return found.explanation
@@ -314,7 +314,7 @@ TRAINED_WORDS = sorted(
 )
 
 
-def ruled_out(of: TextClassifier, text: str | bytes) -> Sequence[RuledOutClass]:
+def list_excluded_classes(of: TextClassifier, text: str | bytes) -> Sequence[RuledOutClass]:
     [found] = Explainer(of.fitted).explain([document(text)])
     assert (found.abstention == "impossible") == bool(found.ruled_out_classes)
     return found.ruled_out_classes
@@ -329,7 +329,7 @@ def test_excluding_word_is_the_first_that_makes_the_class_impossible(
     setting: dict[str, Any], words: list[str]
 ) -> None:
     of = model(**setting, estimate="ml")
-    for cause in ruled_out(of, " ".join(words)):
+    for cause in list_excluded_classes(of, " ".join(words)):
         assert cause.cause == "word"
         assert cause.name is not None
         label = of.classes.index(cause.label)
@@ -343,7 +343,7 @@ def test_excluding_word_is_the_first_that_makes_the_class_impossible(
 
 
 def test_surface_form_of_the_excluding_word_is_that_of_the_text() -> None:
-    found = ruled_out(model(estimate="ml"), "CATS bark, fishes")
+    found = list_excluded_classes(model(estimate="ml"), "CATS bark, fishes")
     assert found == (
         RuledOutClass("cats", "word", "bark", "bark"), RuledOutClass("dogs", "word", "cats", "cat"), RuledOutClass("fish", "word", "cats", "cat"),
     )  # fmt: skip
@@ -353,7 +353,7 @@ def test_excluding_ngram_is_shown_with_all_its_words() -> None:
     of = TextClassifier(estimate="ml", ngrams=2, stop_words="none").fit(
         ["red cat", "cat sleeps red", "sleeping cat"], list("aab")
     )
-    assert [(cause.label, cause.name, cause.term) for cause in ruled_out(of, "cats red sleeping cat")] == [
+    assert [(cause.label, cause.name, cause.term) for cause in list_excluded_classes(of, "cats red sleeping cat")] == [
         ("a", "sleeping cat", "sleep cat"), ("b", "red", "red"),
     ]  # fmt: skip
 
@@ -385,7 +385,9 @@ def test_value_prior_or_missing_word_can_exclude_a_class() -> None:
     of = TextClassifier(classifier="bernoulli", estimate="ml", stemmer="none").fit(
         ["red cat", "red cat", "red dog", "red dog"], list("aabb")
     )
-    assert [(cause.label, cause.cause, cause.name) for cause in ruled_out(of, "cat")] == [
+    assert [
+        (cause.label, cause.cause, cause.name) for cause in list_excluded_classes(of, "cat")
+    ] == [
         ("a", "lacking", None),
         ("b", "word", "cat"),
     ]

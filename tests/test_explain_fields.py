@@ -14,7 +14,7 @@ from nbtext.explain.counterfactual import WhyNotFinder
 from nbtext.explain.explanation import Explainer
 from nbtext.explain.mistakes import ExcerptFinder
 from nbtext.report.explanations import _make_explanation_record
-from tests.models import learnt
+from tests.models import train_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,9 @@ def mail(text: str, subject: str, items: str) -> Document:
 
 
 def model(**parameters: Any) -> TextClassifier:
-    return learnt(TextClassifier(**parameters), ((label, mail(*parts)) for label, *parts in MAILS))
+    return train_on(
+        TextClassifier(**parameters), ((label, mail(*parts)) for label, *parts in MAILS)
+    )
 
 
 EVERY = pytest.mark.parametrize(

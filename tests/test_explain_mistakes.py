@@ -42,7 +42,7 @@ def fitted(**parameters: Any) -> TextClassifier:
     ).fit(TEXTS, LABELS)
 
 
-def found(
+def list_mistakes(
     model: TextClassifier, documents: Sequence[tuple[str, str]], rule: DecisionRule = DecisionRule()
 ) -> list[Misclassification]:
     made: list[Misclassification] = []
@@ -69,7 +69,7 @@ def log_probability(term: str, label: str) -> float:
 
 def test_mistake_lists_terms_that_favour_the_prediction() -> None:
     model = fitted()
-    [mistake] = found(
+    [mistake] = list_mistakes(
         model,
         [("cats", "purr"), ("cats", "bark bark bark purr mouse sleep unheard"), ("dogs", "bark")],
     )
@@ -89,7 +89,7 @@ def test_mistake_lists_terms_that_favour_the_prediction() -> None:
 
 
 def test_terms_are_sorted_by_strength_and_favour_the_prediction() -> None:
-    [mistake] = found(fitted(), [("fish", "mouse purr sleep purr")])
+    [mistake] = list_mistakes(fitted(), [("fish", "mouse purr sleep purr")])
     gains = {
         term: n * (log_probability(term, "cats") - log_probability(term, "fish"))
         for term, n in (("mouse", 1), ("purr", 2), ("sleep", 1))
@@ -107,7 +107,7 @@ def test_number_of_listed_terms_is_limited() -> None:
     model = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit(
         [" ".join(words), "other"], ["a", "b"]
     )
-    [mistake] = found(model, [("b", " ".join(words) + " w03 w03")])
+    [mistake] = list_mistakes(model, [("b", " ".join(words) + " w03 w03")])
     assert [term for term, _ in mistake.terms] == [
         "w03",
         *(word for word in words if word != "w03"),
@@ -115,13 +115,15 @@ def test_number_of_listed_terms_is_limited() -> None:
 
 
 def test_term_that_excludes_the_true_class_has_infinite_weight() -> None:
-    [mistake] = found(fitted(estimate="ml"), [("cats", "bark sleep"), ("cats", "swim sleep")][1:])
+    [mistake] = list_mistakes(
+        fitted(estimate="ml"), [("cats", "bark sleep"), ("cats", "swim sleep")][1:]
+    )
     assert (mistake.answer, mistake.probability, mistake.margin) == ("fish", 1, math.inf)
     assert mistake.terms[0] == ("swim", math.inf)
 
 
 def test_mistake_with_unknown_label_is_compared_with_the_runner_up() -> None:
-    [mistake] = found(fitted(), [("birds", "purr purr bark")])
+    [mistake] = list_mistakes(fitted(), [("birds", "purr purr bark")])
     assert (mistake.truth, mistake.answer, mistake.against) == ("birds", "cats", "dogs")
     assert [term for term, _ in mistake.terms] == ["purr"]
     assert mistake.margin > 0
@@ -130,14 +132,15 @@ def test_mistake_with_unknown_label_is_compared_with_the_runner_up() -> None:
 def test_document_without_prediction_is_not_a_mistake() -> None:
     documents = [("cats", "bark"), ("cats", "bark purr"), ("cats", "bark bark bark bark")]
     assert [
-        mistake.id for mistake in found(fitted(), documents, DecisionRule(min_probability=0.8))
+        mistake.id
+        for mistake in list_mistakes(fitted(), documents, DecisionRule(min_probability=0.8))
     ] == ["2"]
-    assert found(fitted(estimate="ml"), [("fish", "purr bark")]) == []
+    assert list_mistakes(fitted(estimate="ml"), [("fish", "purr bark")]) == []
 
 
 def test_single_class_is_its_own_runner_up() -> None:
     model = TextClassifier(smoothing=1).fit(["a text"], ["only"])
-    [mistake] = found(model, [("other", "a text")])
+    [mistake] = list_mistakes(model, [("other", "a text")])
     assert (mistake.answer, mistake.terms, mistake.against) == ("only", (), "only")
 
 

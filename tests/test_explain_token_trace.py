@@ -26,7 +26,7 @@ from nbtext.settings import Settings
 from nbtext.text.analyzer import UNKNOWN_TERM
 from nbtext.text.words import load_stemmer
 from tests import oracle
-from tests.models import learnt
+from tests.models import train_on
 from tests.profiles import examples
 from tests.strategies import HARD, ITEMS, documents, documents_with_fields
 
@@ -64,7 +64,7 @@ def model_of(number: int) -> TextClassifier:
         *map(clean_text, texts),
         Document("", None, b"cat", fields=fields),
     ]
-    model = learnt(
+    model = train_on(
         TextClassifier(**SETTINGS[number]),
         ((f"class {place % 3}", each) for place, each in enumerate(learned)),
     )
@@ -282,7 +282,7 @@ def test_counts_without_words_equal_counts_of_the_text_without_them(
 def test_counted_features_are_words_with_their_count_as_weight() -> None:
     model = TextClassifier(smoothing=1)
     model.reading = replace(model.reading, format="svmlight")
-    learnt(model, [("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
+    train_on(model, [("a", b"x:3 y:1"), ("b", b"y:2 z:5")])
     located = TokenTracer.from_model(model.fitted).locate_words(b"x:2 q:4  x:1")
     found = [(form.name, form.n_occurrences, form.drop_reason) for form in forms_of(located)]
     assert found == [("x", 2, None), ("q", 4, "not-in-model"), ("x", 1, None)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands import MODEL, WRITING, Run, run, setting, sound
+from tests.commands import MODEL, WRITING, Run, is_sound, prepare, run
 from tests.process import corpus, error_line, succeeded, write
 from tests.profiles import rounds
 
@@ -31,7 +31,7 @@ def test_fault_28_process_killed_at_any_time_leaves_old_or_new_model(
     tmp_path: Path, name: str, part: int
 ) -> None:
     """The old model is there, or the new one, and what the killed process left goes with the next run."""
-    tried = setting(tmp_path, WRITING[name])
+    tried = prepare(tmp_path, WRITING[name])
     begin = time.monotonic()
     for _ in range(5):
         tried.run()
@@ -61,7 +61,7 @@ def test_fault_39_readers_get_old_or_new_model_during_replacement(
     tmp_path: Path, name: str
 ) -> None:
     """Every run of a reader answers as the old model does, or as the new one, in all of its rows, and never fails."""
-    tried = setting(tmp_path, WRITING[name])
+    tried = prepare(tmp_path, WRITING[name])
     asked = (
         "classify",
         "pets/cats/1",
@@ -102,7 +102,7 @@ def test_fault_40_truncating_a_model_in_place_does_not_affect_a_reader(tmp_path:
 
 def test_fault_41_update_with_unreadable_documents_adds_the_others_or_none(tmp_path: Path) -> None:
     """They are named and the others are learnt, with status 1; or nothing is, if one asks for that."""
-    tried = setting(tmp_path, WRITING["update"])
+    tried = prepare(tmp_path, WRITING["update"])
     corpus(tmp_path / "more", {"dogs/2": b"\0" * 9 + b"binary", "dogs/9": b"\0" * 9 + b"binary"})
     tried.restore()
     strict = run(*tried.command.arguments, "--on-error", "fail", cwd=tmp_path)
@@ -125,5 +125,5 @@ def test_fault_75_merged_counts_stop_before_they_are_inexact(tmp_path: Path) -> 
         doublings += 1
     assert "their sum must be below 2^53" in error_line(result, 2)
     assert 2**53 / 2 <= 10**9 * 2**doublings < 2**53
-    assert sound(tmp_path / MODEL)
+    assert is_sound(tmp_path / MODEL)
     assert not (tmp_path / "merged").exists()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import commands
-from tests.commands import READING, WRITING, Setting, setting
+from tests.commands import READING, WRITING, Setting, prepare
 from tests.process import (
     ENVIRONMENT,
     TIME_LIMIT,
@@ -26,7 +26,7 @@ from tests.process import (
     succeeded,
     write,
 )
-from tests.tracing import CALLS, Fault, untraceable, with_faults
+from tests.tracing import CALLS, Fault, run_with_faults, untraceable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def training(tmp_path: Path) -> Setting:
-    made = setting(tmp_path, WRITING["train"])
+    made = prepare(tmp_path, WRITING["train"])
     made.restore()
     return made
 
@@ -80,7 +80,7 @@ def test_faults_25_and_26_failure_to_sync_or_rename_is_reported(
     traced: Setting, kind: str, what: str, number: int, message: str
 ) -> None:
     fault = Fault(CALLS[kind], f"error={what}", number)
-    result, _ = with_faults(traced.folder, traced.command.arguments, fault)
+    result, _ = run_with_faults(traced.folder, traced.command.arguments, fault)
     assert error_line(result, 4) == f"nbtext: m: {message}"
     assert traced.model.read_bytes() == (
         traced.new if message.startswith("written") else traced.old
@@ -124,7 +124,7 @@ MEMORY = [0, *(int((1 << 16) * 1.6**step) for step in range(16))]
     "name", [*(name for name in WRITING if name != "promote"), "classify"]
 )  # promote copies bytes, for which there is room in any process
 def test_fault_44_too_little_memory_is_reported_or_enough(tmp_path: Path, name: str) -> None:
-    tried = setting(tmp_path, {**WRITING, **READING}[name])
+    tried = prepare(tmp_path, {**WRITING, **READING}[name])
     statuses = set()
     for more in MEMORY:
         tried.restore()

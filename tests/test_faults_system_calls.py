@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands import READING, WRITING, Setting, setting
+from tests.commands import READING, WRITING, Setting, prepare
 from tests.profiles import rounds, some
-from tests.tracing import CALLS, Fault, untraceable, with_faults
+from tests.tracing import CALLS, Fault, run_with_faults, untraceable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Settin
 
     def of(name: str) -> Setting:
         if name not in made:
-            made[name] = setting(tmp_path_factory.mktemp(name), {**WRITING, **READING}[name])
+            made[name] = prepare(tmp_path_factory.mktemp(name), {**WRITING, **READING}[name])
         return made[name]
 
     return of
@@ -71,7 +71,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Settin
 @cache
 def without_faults(folder: Path, arguments: Arguments) -> Traced:
     """Run a command, and count its system calls."""
-    traced = with_faults(folder, arguments)
+    traced = run_with_faults(folder, arguments)
     assert traced.result.status == 0, traced
     assert traced.last("open") > 0, traced
     return traced
@@ -84,7 +84,7 @@ def each_fault(setting: Setting, kind: str, what: str) -> Iterator[Result]:
         1, without_faults(setting.folder, setting.command.arguments).last(kind) + 1, STRIDE
     ):
         setting.restore()
-        traced = with_faults(
+        traced = run_with_faults(
             setting.folder, setting.command.arguments, Fault(CALLS[kind], what, number)
         )
         if not traced.faults and traced.result.status == 0:
@@ -200,6 +200,6 @@ def test_fault_30_second_ctrl_c_during_cleanup_leaves_a_valid_model(
     setting = prepared("train")
     setting.restore()
     twice = Fault(CALLS["write"], "signal=INT", 1), Fault(CALLS["remove"], "signal=INT", 1)
-    result, _ = with_faults(setting.folder, setting.command.arguments, *twice)
+    result, _ = run_with_faults(setting.folder, setting.command.arguments, *twice)
     assert (result.status, result.out, result.err) == (130, b"", b"")
     setting.check(result)

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from tests.golden.replay import EXPECTED, played, public_api, scores, sessions, surroundings
+from tests.golden.replay import EXPECTED, play_session, public_api, scores, sessions, surroundings
 from tests.profiles import some
 
 GOLDEN = json.loads(EXPECTED.read_text(encoding="utf-8"))
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(bool(OTHER), reason=f"last digits may differ: {O
 @pytest.mark.parametrize("name", some(sorted(sessions()), 4))
 def test_commands_print_and_write_the_golden_output(name: str) -> None:
     expected = GOLDEN["sessions"].get(name, [])
-    found = played(sessions()[name])
+    found = play_session(sessions()[name])
     for one, other in zip(found, expected, strict=False):
         assert one == other
     assert len(found) == len(expected)

@@ -44,7 +44,7 @@ def drawn(
     return normalised((1 + bias) * posterior + bias * np.array([1.0, -1.0, 0.0])), classes
 
 
-def left_out(n: int, seed: int = 1, bias: float = 0.0) -> HeldOutPosteriors:
+def make_held_out(n: int, seed: int = 1, bias: float = 0.0) -> HeldOutPosteriors:
     return of_classes(*drawn([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias))
 
 
@@ -125,7 +125,7 @@ def test_draws_with_many_classes_sum_few_probabilities_with_the_same_intervals(
 
 
 def test_slopes_and_offsets_match_an_optimiser() -> None:
-    documents = left_out(400, bias=0.6)
+    documents = make_held_out(400, bias=0.6)
     truth = np.arange(len(documents.truth)), documents.truth.indices
 
     def loss(scaling: Any) -> float:
@@ -165,7 +165,7 @@ def fitted(documents: HeldOutPosteriors) -> Any:
 def test_draws_vary_like_refits_to_resampled_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DRAW_WIDENING", 1.0)
     monkeypatch.setattr(module, "MISFIT_STD", 0.0)
-    documents, random = left_out(500), np.random.default_rng(3)
+    documents, random = make_held_out(500), np.random.default_rng(3)
     refitted = []
     for _ in range(30):
         rows = random.integers(0, 500, 500)
@@ -187,7 +187,7 @@ def test_draws_vary_like_refits_to_resampled_documents(monkeypatch: pytest.Monke
 
 def test_class_with_one_document_gets_a_similar_slope_and_no_proportion() -> None:
     """The models without that document do not know its class."""
-    documents = left_out(400)
+    documents = make_held_out(400)
     posterior, classes = (
         np.hstack((documents.log_posterior, np.full((400, 1), -6.0))),
         documents.truth.indices.copy(),
@@ -210,7 +210,7 @@ def test_intervals_cover_the_truth_with_few_held_out_documents() -> None:
     random, held = np.random.default_rng(6), []
     for seed in range(25):
         bias = float(random.uniform(-0.5, 0.8))
-        likelihoods = ClassLikelihoods.fit(left_out(40, seed, bias))
+        likelihoods = ClassLikelihoods.fit(make_held_out(40, seed, bias))
         counts = random.multinomial(200, random.dirichlet(np.ones(3)))
         found = estimate_class_proportions(
             drawn(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods
@@ -229,7 +229,7 @@ def test_intervals_cover_the_truth_and_estimates_beat_counting(
     """Slopes and offsets describe these posteriors exactly, so nothing is added for what they leave."""
     monkeypatch.setattr(module, "DRAW_WIDENING", 1.0)
     monkeypatch.setattr(module, "MISFIT_STD", 0.0)
-    likelihoods = ClassLikelihoods.fit(left_out(2000, bias=bias))
+    likelihoods = ClassLikelihoods.fit(make_held_out(2000, bias=bias))
     uncorrected = ClassLikelihoods.from_prior(np.array((0.5, 0.3, 0.2)))
     held, errors = [], []
     random = np.random.default_rng(5)
@@ -255,14 +255,14 @@ def test_one_class_or_one_document_has_valid_proportions() -> None:
     )
     assert only.prevalence["all"] == (1.0, 1.0, 1.0, 1.0)
     one = estimate_class_proportions(
-        drawn([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.fit(left_out(50))
+        drawn([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.fit(make_held_out(50))
     )
     assert sum(each.share for each in one.prevalence.values()) == pytest.approx(1)
     assert one.prevalence["a"].high == 1
 
 
 def test_class_without_held_out_documents_or_impossible_has_finite_proportions() -> None:
-    documents = left_out(200)
+    documents = make_held_out(200)
     posterior = np.hstack((documents.log_posterior, np.full((200, 1), -np.inf)))
     likelihoods = ClassLikelihoods.fit(of_classes(posterior, documents.truth.indices))
     found = estimate_class_proportions(posterior[::4], [*NAMES, "d"], likelihoods)
@@ -273,7 +273,7 @@ def test_class_without_held_out_documents_or_impossible_has_finite_proportions()
 def test_draws_in_blocks_give_the_same_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.fit(left_out(500))
+    posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.fit(make_held_out(500))
     whole = estimate_class_proportions(posterior, NAMES, likelihoods)
     monkeypatch.setattr(module, "MAX_SCORES_AT_ONCE", 900)
     parts = estimate_class_proportions(posterior, NAMES, likelihoods)
@@ -367,7 +367,7 @@ def test_many_rare_classes_are_refused() -> None:
 
 def test_intervals_stay_wide_with_many_held_out_documents() -> None:
     """Slope and offset do not describe a class exactly, so more documents left out do not make them exact."""
-    draws = ClassLikelihoods.fit(left_out(50_000)).scaling_draws[:, 1]
+    draws = ClassLikelihoods.fit(make_held_out(50_000)).scaling_draws[:, 1]
     assert np.all(np.std(draws - draws.mean(axis=1, keepdims=True), axis=0) > 0.15)
 
 

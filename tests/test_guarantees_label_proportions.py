@@ -39,7 +39,7 @@ def labelled(
     return -np.logaddexp(0, -(LOG_ODDS + bias + likelihood_ratios)), truth
 
 
-def left_out(n: int, seed: int, bias: float = 0, told: float = 4) -> HeldOutPosteriors:
+def make_held_out(n: int, seed: int, bias: float = 0, told: float = 4) -> HeldOutPosteriors:
     log_p, truth = labelled(n, seed, bias=bias, told=told)
     return of_labels(log_p, truth)
 
@@ -57,7 +57,9 @@ def test_label_proportions_beat_means_and_counts_and_intervals_cover_the_truth(
     errors, held = [], []
     for seed in range(12):
         log_p, truth = labelled(500, seed + 50, shift, bias)
-        share, low, high, counted = estimate_label_proportions(log_p, left_out(1500, seed, bias))
+        share, low, high, counted = estimate_label_proportions(
+            log_p, make_held_out(1500, seed, bias)
+        )
         shares = truth.mean(axis=0)
         assert np.all((low <= share) & (share <= high))
         held.append((low <= shares) & (shares <= high))
@@ -77,7 +79,7 @@ def test_intervals_cover_shifted_proportions_of_uninformative_labels(
     held = []
     for seed in range(20):
         log_p, truth = labelled(500, seed + 50, shift, told=1)
-        _, low, high, _ = estimate_label_proportions(log_p, left_out(400, seed, told=1))
+        _, low, high, _ = estimate_label_proportions(log_p, make_held_out(400, seed, told=1))
         held.append((low <= truth.mean(axis=0)) & (truth.mean(axis=0) <= high))
     assert np.mean(held) >= 0.95
 
@@ -86,7 +88,7 @@ def test_interval_is_wider_for_less_informative_documents() -> None:
     widths = []
     for told in (1, 4, 16):
         log_p, _ = labelled(500, 50, told=told)
-        _, low, high, _ = estimate_label_proportions(log_p, left_out(400, 0, told=told))
+        _, low, high, _ = estimate_label_proportions(log_p, make_held_out(400, 0, told=told))
         widths.append((high - low).mean())
     assert widths[0] < 0.4
     assert widths == sorted(widths, reverse=True)

@@ -34,13 +34,13 @@ def drawn(n: int, seed: int = 0, weights: NDArray[np.float64] | None = None) -> 
     )
 
 
-def some(posteriors: HeldOutPosteriors, rows: Any) -> HeldOutPosteriors:
+def select_rows(posteriors: HeldOutPosteriors, rows: Any) -> HeldOutPosteriors:
     return HeldOutPosteriors(
         posteriors.posterior[rows], posteriors.truth[rows], posteriors.weights[rows]
     )
 
 
-def of_truth(posteriors: HeldOutPosteriors) -> list[float]:
+def truth_log_probabilities(posteriors: HeldOutPosteriors) -> list[float]:
     return sorted(
         posteriors.log_posterior[
             np.arange(len(posteriors.truth)), posteriors.truth.indices
@@ -53,7 +53,7 @@ def test_threshold_is_the_finite_sample_quantile() -> None:
     for coverage, place in ((0.95, 5), (0.9, 10), (0.5, 50)):  # ⌊(n + 1)(1 − coverage)⌋
         assert (
             fit_set_rule(posteriors, CLASSES, coverage).min_log_posteriors
-            == (of_truth(posteriors)[place - 1],) * 3
+            == (truth_log_probabilities(posteriors)[place - 1],) * 3
         )
 
 
@@ -73,7 +73,7 @@ def test_leave_one_out_coverage_is_at_least_the_guaranteed_one() -> None:
     held = 0
     for row in range(40):
         members = fit_set_rule(
-            some(everything, np.arange(40) != row), CLASSES, coverage
+            select_rows(everything, np.arange(40) != row), CLASSES, coverage
         ).predict_mask(everything.log_posterior[row : row + 1])
         held += bool(members[0, everything.truth.indices[row]])
     assert coverage <= held / 40 < coverage + 1 / 40 + 1e-9
@@ -105,7 +105,7 @@ def test_threshold_with_weights_is_not_above_that_of_repeated_documents(
 ) -> None:
     weights = np.random.default_rng(seed).integers(1, 4, n)
     weighed, rows = drawn(n, seed, weights.astype(np.float64)), np.repeat(np.arange(n), weights)
-    repeated = some(weighed, rows)._replace(weights=np.ones(rows.size))
+    repeated = select_rows(weighed, rows)._replace(weights=np.ones(rows.size))
     of_weighed, of_repeated = (
         fit_set_rule(each, CLASSES, coverage, by_class=True).min_log_posteriors
         for each in (weighed, repeated)
@@ -116,7 +116,7 @@ def test_threshold_with_weights_is_not_above_that_of_repeated_documents(
 def test_class_with_too_few_documents_is_in_every_set() -> None:
     posteriors = drawn(200)
     kept = (posteriors.truth.indices < 2) | (np.arange(200) < 20)
-    rule = fit_set_rule(some(posteriors, kept), CLASSES, 0.95, by_class=True)
+    rule = fit_set_rule(select_rows(posteriors, kept), CLASSES, 0.95, by_class=True)
     assert rule.unconditional_classes == ("c",)
     assert rule.predict_mask(np.log([[0.98, 0.01, 0.01]])).tolist() == [[True, False, True]]
 
@@ -193,7 +193,7 @@ def test_documents_without_labels_do_not_change_the_sets() -> None:
     documents = drawn_labels(500, 1)
     has_labels = documents.truth.count_labels() > 0
     assert not has_labels.all()
-    labelled = some(documents, has_labels)
+    labelled = select_rows(documents, has_labels)
     assert fit_set_rule(documents, [*CLASSES, "d"], 0.9) == fit_set_rule(
         labelled, [*CLASSES, "d"], 0.9
     )

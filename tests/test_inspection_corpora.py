@@ -43,7 +43,7 @@ def sizes(*arguments: str | Path) -> dict[str, Any]:
     return figures
 
 
-def unusual(*arguments: str | Path) -> list[tuple[str, str, str]]:
+def list_warnings_of(*arguments: str | Path) -> list[tuple[str, str, str]]:
     """Check, finding and remedy of all that is not ok."""
     checks = in_json("doctor", *arguments)["checks"]
     assert {found["result"] for found in checks} <= {"ok", "warning"}
@@ -56,7 +56,7 @@ def unusual(*arguments: str | Path) -> list[tuple[str, str, str]]:
 
 def test_clean_corpus_has_no_findings(tmp_path: Path) -> None:
     write("c.csv", table())
-    assert unusual("c.csv") == []
+    assert list_warnings_of("c.csv") == []
     assert sizes("c.csv") == {
         "format": "csv", "kind": "text", "columns": "class in column 'label', text in column 'text', the first line is a header",
         "class_sizes": {"cats": 10, "dogs": 10}, "documents": 20, "empty": 0, "median_bytes": 41, "most_bytes": 42,
@@ -66,7 +66,7 @@ def test_clean_corpus_has_no_findings(tmp_path: Path) -> None:
     assert "2 classes: cats 10, dogs 10" in shown
     assert "→" not in shown
     assert (
-        unusual(
+        list_warnings_of(
             corpus(
                 tmp_path,
                 {
@@ -153,7 +153,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
 def test_each_problem_is_found_and_nothing_else(kind: str) -> None:
     name, content, expected = FOUND[kind]
     write(name, content)
-    assert unusual(name) == [expected]
+    assert list_warnings_of(name) == [expected]
     assert f"→ {expected[2]}" in succeed("doctor", name).text
 
 
@@ -171,7 +171,7 @@ def test_train_warns_in_the_same_words(kind: str) -> None:
 
 def test_header_read_as_a_row_is_reported(tmp_path: Path) -> None:
     write("c.csv", table().replace("label", "topic"))
-    (found,) = unusual("c.csv", "--no-header")
+    (found,) = list_warnings_of("c.csv", "--no-header")
     assert found == (
         "columns",
         "the only document of class 'topic' looks like the header of the table",
@@ -189,7 +189,7 @@ def test_texts_under_several_labels_are_reported(tmp_path: Path) -> None:
             more=f"dogs,{CLEAN[0]}\ndogs,{CLEAN[2]}\ncats,{CLEAN[0]}\n",
         ),
     )
-    last = unusual("c.csv")[-1]
+    last = list_warnings_of("c.csv")[-1]
     assert last == (
         "labels",
         "2 texts under several labels: first c.csv:4 (cats) and c.csv:123 (dogs)",
@@ -204,7 +204,7 @@ def test_texts_under_several_labels_are_reported(tmp_path: Path) -> None:
 def test_few_repeated_texts_and_empty_texts_are_not_reported(tmp_path: Path) -> None:
     rows = [f"{text} {number}" for number in range(6) for text in CLEAN]
     write("c.csv", table(rows, more=f"cats,{rows[0]}\ncats,\ndogs,\n"))
-    assert [detail for _, detail, _ in unusual("c.csv")] == ["without text: 2 documents"]
+    assert [detail for _, detail, _ in list_warnings_of("c.csv")] == ["without text: 2 documents"]
 
 
 def test_multi_label_documents_are_counted_by_label(tmp_path: Path) -> None:
@@ -216,13 +216,13 @@ def test_multi_label_documents_are_counted_by_label(tmp_path: Path) -> None:
     )
     assert [
         (check, detail.partition(":")[0])
-        for check, detail, _ in unusual(path, "--label-separator", ";")
+        for check, detail, _ in list_warnings_of(path, "--label-separator", ";")
     ] == [
         ("labels", "labels that differ only in case, spaces, Unicode form or as 1 and 1.0"),
         ("documents", "with the text of another"),
     ]
     write("one.csv", table(labels=["a", ""]))
-    assert unusual("one.csv", "--label-separator", ";") == []
+    assert list_warnings_of("one.csv", "--label-separator", ";") == []
 
 
 def test_field_that_reveals_the_class_is_reported(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_field_that_reveals_the_class_is_reported(tmp_path: Path) -> None:
         for n in range(20)
     }
     corpus(tmp_path, mails)
-    (found,) = unusual("c")
+    (found,) = list_warnings_of("c")
     assert found[0] == "fields"
     assert found[1].startswith(
         "the field subject alone tells the classes of 100.0% of the training documents, by terms such as subject:"
@@ -243,17 +243,17 @@ def test_field_that_reveals_the_class_is_reported(tmp_path: Path) -> None:
 def test_language_of_the_settings_is_compared_with_the_texts(tmp_path: Path) -> None:
     name, content, _ = FOUND["another language"]
     write(name, content)
-    assert unusual(name, "--language", "de") == []
+    assert list_warnings_of(name, "--language", "de") == []
     assert (
-        unusual(name, "--language", "japanese")[0][1]
+        list_warnings_of(name, "--language", "japanese")[0][1]
         == "by its stop words the language is german, not japanese"
     )
     write("nbtext.toml", 'language = "german"\n')
-    assert unusual(name) == []
+    assert list_warnings_of(name) == []
     write("few.csv", table(["das ist der"]))
-    assert "stop words" not in str(unusual("few.csv"))
+    assert "stop words" not in str(list_warnings_of("few.csv"))
     write("codes.csv", table([f"a{n} die b{n} c{n} d{n} e{n} f{n} g{n} h{n}" for n in range(40)]))
-    assert unusual("codes.csv") == []
+    assert list_warnings_of("codes.csv") == []
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_documents_read_as_mail_or_html_are_not_reported_as_such(tmp_path: Path)
     for kind in ("html", "mail"):
         name, content, _ = FOUND[kind]
         write(name, content)
-        assert kind not in str(unusual(name, "--document", kind))
+        assert kind not in str(list_warnings_of(name, "--document", kind))
 
 
 def test_table_columns_are_reported(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_class_per_file_is_reported(tmp_path: Path) -> None:
         },
     )
     figures = sizes("c")
-    assert (figures["format"], figures["class_sizes"], unusual("c")) == (
+    assert (figures["format"], figures["class_sizes"], list_warnings_of("c")) == (
         "lines",
         {"bad": MIN_CLASS_DOCUMENTS, "good": MIN_CLASS_DOCUMENTS},
         [],
@@ -343,9 +343,9 @@ def test_class_per_file_is_reported(tmp_path: Path) -> None:
 
 def test_formats_without_words_have_no_language_findings(tmp_path: Path) -> None:
     write("c.svm", "".join(f"{n % 2} die:9 der:9 {n}:1\n" for n in range(20)))
-    assert unusual("c.svm") == []
+    assert list_warnings_of("c.svm") == []
     write("c.csv", "label,age\n" + "".join(f"{'ab'[n % 2]},{n}\n" for n in range(20)))
-    assert unusual("c.csv", "--numeric", "age") == []
+    assert list_warnings_of("c.csv", "--numeric", "age") == []
 
 
 def test_files_outside_classes_and_empty_classes_are_reported(tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_files_outside_classes_and_empty_classes_are_reported(tmp_path: Path) ->
             "c/empty/.keep": "",
         },
     )
-    assert unusual("c") == [
+    assert list_warnings_of("c") == [
         ("classes", "c/empty: no documents in this class", "add some, or leave it out")
     ]
     assert "c/README: of no class, left out" in succeed("doctor c").text

@@ -41,13 +41,15 @@ POINTS = [
 ]
 
 
-def found_of(parameters: dict[str, Any], rows: list[tuple[str, str]]) -> Criteria:
+def criteria_of(parameters: dict[str, Any], rows: list[tuple[str, str]]) -> Criteria:
     model = TextClassifier(stemmer="none", **parameters)
     model.fit(*split_labelled(rows))
     return compute_criteria(estimate_labelled_classifier(model))
 
 
-def chain(smoothing: dict[str, Fraction], absence: Fraction | None, more: int) -> float:
+def log_predictive_of_documents(
+    smoothing: dict[str, Fraction], absence: Fraction | None, more: int
+) -> float:
     """Return the log of the product of the predictive probabilities of the documents of each class, one after the other."""
     total = Fraction(1)
     for label in ("x", "y"):
@@ -76,16 +78,16 @@ def test_bernoulli_evidence_is_the_product_of_predictive_probabilities(
     smoothing: object, numbers: dict[str, Fraction], absence: Fraction | None, estimate: str
 ) -> None:
     for order in list(permutations(TEXTS))[::29]:
-        found = found_of(
+        found = criteria_of(
             {"classifier": "bernoulli", "smoothing": smoothing, "estimate": estimate}, list(order)
         )
         assert found.evidence == pytest.approx(
-            chain(numbers, absence, int(estimate == "map")), abs=1e-9
+            log_predictive_of_documents(numbers, absence, int(estimate == "map")), abs=1e-9
         )
 
 
 def test_bernoulli_criteria_at_maximum_likelihood_match_hand_computation() -> None:
-    found = found_of({"classifier": "bernoulli", "smoothing": 1}, list(TEXTS))
+    found = criteria_of({"classifier": "bernoulli", "smoothing": 1}, list(TEXTS))
     share = {"x": 3 / 5, "y": 2 / 5}
     wanted = 0.0
     for label, text in TEXTS:
@@ -97,20 +99,20 @@ def test_bernoulli_criteria_at_maximum_likelihood_match_hand_computation() -> No
     assert found.log_likelihood == pytest.approx(wanted)
     assert (found.parameters, found.tokens) == (2 * 4 + 1, 8)
     assert found.bic == pytest.approx(9 * math.log(5) - 2 * wanted)
-    assert found_of({"classifier": "bernoulli", "estimate": "ml"}, list(TEXTS)).evidence is None
+    assert criteria_of({"classifier": "bernoulli", "estimate": "ml"}, list(TEXTS)).evidence is None
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 def test_pooled_model_equals_a_model_of_a_single_class_corpus(classifier: str) -> None:
     parameters: dict[str, Any] = {"classifier": classifier}
     model = TextClassifier(stemmer="none", smoothing=0.5, **parameters).fit(*split_labelled(TEXTS))
-    pooled = found_of({"smoothing": 0.5, **parameters}, [("all", text) for _, text in TEXTS])
+    pooled = criteria_of({"smoothing": 0.5, **parameters}, [("all", text) for _, text in TEXTS])
     compared = {
         (each.language_models, each.smoothing): each.log_evidence
         for each in compare_models(estimate_labelled_classifier(model))
     }
     assert compared["one for all classes", 0.5] == pytest.approx(pooled.evidence)
-    one = found_of({"smoothing": 1, **parameters}, list(TEXTS))
+    one = criteria_of({"smoothing": 1, **parameters}, list(TEXTS))
     assert compared["one for each class", 1.0] == pytest.approx(one.evidence)
 
 
@@ -260,7 +262,7 @@ PRIOR = {
 OVER = [*TERMS, "emu"]
 
 
-def urn(
+def log_predictive_of_tokens(
     alpha: dict[tuple[str, str], Fraction], rows: list[tuple[str, str]], terms: list[str] = OVER
 ) -> float:
     """Return the log of the product of the predictive probabilities of all tokens, one after the other, each class with its own prior."""
@@ -310,7 +312,7 @@ def test_seed_words_change_the_prior_but_not_the_data(estimate: str, shape: str)
         for term in OVER
     }
     labels = math.log(Fraction(math.factorial(3) * math.factorial(2), math.factorial(6)))
-    assert found.evidence == pytest.approx(urn(alpha, TEXTS) + labels)
+    assert found.evidence == pytest.approx(log_predictive_of_tokens(alpha, TEXTS) + labels)
     tokens = {label: sum(counts[label, term] for term in OVER) for label in "xy"}
     likelihood = (
         sum(n * math.log(n / tokens[label]) for (label, _), n in counts.items() if n)
@@ -332,7 +334,7 @@ def test_pooled_distribution_has_the_seeds_of_all_classes() -> None:
         for term in OVER
     }
     assert compared["one for all classes", 0.5] == pytest.approx(
-        urn(alpha, [("", text) for _, text in TEXTS])
+        log_predictive_of_tokens(alpha, [("", text) for _, text in TEXTS])
     )
 
 

@@ -12,7 +12,7 @@ from nbtext.counts.vocabulary import Vocabulary, make_category_term, mask_field_
 from nbtext.inspection.generation import DocumentGenerator
 from nbtext.inspection.overview import build_overview
 from nbtext.inspection.terms import collect_word_details
-from tests.models import learnt
+from tests.models import train_on
 
 
 def model(**parameters: object) -> TextClassifier:
@@ -21,7 +21,7 @@ def model(**parameters: object) -> TextClassifier:
         ("spam", b"the offer: a prize", b"free offer", b"from:win@y.com host:y.com"),
     ]
     of = TextClassifier(**parameters)  # type: ignore[arg-type]
-    return learnt(
+    return train_on(
         of,
         (
             (label, Document("", None, text, fields=[(b"subject", subject), (b"", items)]))
@@ -86,5 +86,5 @@ def test_generated_documents_contain_no_field_terms() -> None:
     ]
     counted = TextClassifier()
     counted.reading = replace(counted.reading, format="svmlight")
-    learnt(counted, [("x", b"a:b:3 c:1"), ("y", b"c:2")])
+    train_on(counted, [("x", b"a:b:3 c:1"), ("y", b"c:2")])
     assert DocumentGenerator(counted).words == ["a:b", "c"]

@@ -39,7 +39,7 @@ def fitted(**parameters: Any) -> TextClassifier:
     return TextClassifier(**{**PLAIN, "smoothing": 0.5, **parameters}).fit(TEXTS, LABELS)
 
 
-def again(generator: DocumentGenerator, n: int, **asked: Any) -> TextClassifier:
+def train_on_generated(generator: DocumentGenerator, n: int, **asked: Any) -> TextClassifier:
     """A model trained on generated documents, as the one that generated them."""
     documents = list(generator.generate(n, **asked))
     return TextClassifier(**PLAIN).fit(
@@ -72,7 +72,7 @@ def test_training_on_generated_documents_recovers_prior_and_probabilities(
     parameters: dict[str, Any], draw: bool
 ) -> None:
     generator = DocumentGenerator(model := fitted(**parameters), seed=5, sample_parameters=draw)
-    statistics = again(generator, 20_000).fitted.statistics
+    statistics = train_on_generated(generator, 20_000).fitted.statistics
     assert (
         scipy.stats.chisquare(
             statistics.class_documents, 20_000 * model.fitted.classifier.prior

@@ -108,7 +108,7 @@ def test_evaluation_without_proportions_or_documents_has_no_baselines() -> None:
     assert evaluation.summary(PLAIN)["baselines"] is None
 
 
-def judged_under(costs: dict[str, Any], pairs: list[tuple[str, str]]) -> float:
+def mean_cost_under(costs: dict[str, Any], pairs: list[tuple[str, str]]) -> float:
     evaluation = Evaluation(CLASSES, costs=parse_costs(costs, CLASSES))
     answers = np.array([CLASSES.index(answer) if answer else -1 for _, answer in pairs])
     evaluation.add(
@@ -138,14 +138,14 @@ def test_mean_cost_is_the_mean_over_documents(pairs: list[tuple[str, str]]) -> N
         ("a", "a"): 0,
         ("c", "c"): 0,
     }
-    assert judged_under(costs, pairs) == pytest.approx(
+    assert mean_cost_under(costs, pairs) == pytest.approx(
         math.fsum(price.get(pair, 1) for pair in pairs) / len(pairs)
     )
 
 
 def test_abstaining_costs_as_much_as_a_mistake_by_default() -> None:
     assert (
-        judged_under({"a": {"b": 7}}, [("a", "a"), ("a", ""), ("b", ""), ("a", "b")])
+        mean_cost_under({"a": {"b": 7}}, [("a", "a"), ("a", ""), ("b", ""), ("a", "b")])
         == (0 + 1 + 1 + 7) / 4
     )
     assert "mean_cost" not in Evaluation(CLASSES).summary(PLAIN)

@@ -46,7 +46,7 @@ probabilities = (
 )
 
 
-def judged(labels: list[str], rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Judged]:
+def draw_documents(labels: list[str], rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Judged]:
     return st.lists(st.tuples(st.sampled_from(labels), rows), min_size=1, max_size=25)
 
 
@@ -75,7 +75,7 @@ def answers(documents: Judged) -> list[str]:
 
 
 @examples(16)
-@given(judged([*CLASSES, "unknown", "other"], probabilities))
+@given(draw_documents([*CLASSES, "unknown", "other"], probabilities))
 def test_all_metrics_match_the_slow_twin(documents: Judged) -> None:
     summary = evaluate(documents).summary(PLAIN)
     truth, answered = [label for label, _ in documents], answers(documents)
@@ -105,7 +105,7 @@ def test_all_metrics_match_the_slow_twin(documents: Judged) -> None:
     assert summary["classes"] == CLASSES + summary["unknown_labels"]
 
 
-@given(judged(CLASSES, probabilities))
+@given(draw_documents(CLASSES, probabilities))
 def test_calibration_error_matches_the_slow_twin(documents: Judged) -> None:
     confidence = np.exp(log([row for _, row in documents])).max(axis=1).tolist()
     right = [
@@ -192,7 +192,7 @@ def cases(
     return Case(classes, truth, posterior, answers)
 
 
-def close(wanted: float) -> Any:
+def approx(wanted: float) -> Any:
     return pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
@@ -206,14 +206,14 @@ def test_rates_match_scikit_learn(case: Case) -> None:
             case.truth, case.answers, labels=labels, average=average, zero_division=0
         )
         for name, value in zip(("precision", "recall", "f1"), wanted, strict=False):
-            assert said[f"{average}_{name}"] == close(value)
-    assert said["accuracy"] == close(reference.accuracy_score(case.truth, case.answers))
+            assert said[f"{average}_{name}"] == approx(value)
+    assert said["accuracy"] == approx(reference.accuracy_score(case.truth, case.answers))
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
         )  # of answers that are no document's class, of a single class
-        assert said["matthews"] == close(reference.matthews_corrcoef(case.truth, case.answers))
-        assert said["balanced_accuracy"] == close(
+        assert said["matthews"] == approx(reference.matthews_corrcoef(case.truth, case.answers))
+        assert said["balanced_accuracy"] == approx(
             reference.balanced_accuracy_score(case.truth, case.answers)
         )
 
@@ -225,7 +225,7 @@ def test_top_k_accuracy_matches_the_slow_twin(case: Case) -> None:
         if k >= len(case.classes):
             assert f"top_{k}_accuracy" not in said
             continue
-        assert said[f"top_{k}_accuracy"] == close(
+        assert said[f"top_{k}_accuracy"] == approx(
             oracle.top_k_accuracy(case.truth, case.classes, case.posterior.tolist(), k)
         )
 
@@ -245,11 +245,11 @@ def test_ranking_metrics_of_each_class_match_scikit_learn(case: Case) -> None:
         areas.append(reference.roc_auc_score(positive, scores))
         averages.append(reference.average_precision_score(positive, scores))
         assert (found["roc_auc"], found["average_precision"]) == (
-            close(areas[-1]),
-            close(averages[-1]),
+            approx(areas[-1]),
+            approx(averages[-1]),
         )
-    assert said["macro_roc_auc"] == (close(float(np.mean(areas))) if areas else None)
-    assert said["macro_average_precision"] == (close(float(np.mean(averages))) if areas else None)
+    assert said["macro_roc_auc"] == (approx(float(np.mean(areas))) if areas else None)
+    assert said["macro_average_precision"] == (approx(float(np.mean(averages))) if areas else None)
     for label in said["unknown_labels"]:
         assert said["per_class"][label]["roc_auc"] is None
 
@@ -268,10 +268,10 @@ def test_ranking_metrics_count_pairs_including_impossible_classes(
     if positive.all() or not positive.any():
         return
     ordered, of_class = np.sort(scores), np.sort(scores[positive])
-    assert area_under_roc(ordered, of_class) == close(
+    assert area_under_roc(ordered, of_class) == approx(
         oracle.area_under_roc(scores.tolist(), positive.tolist())
     )
-    assert average_precision(ordered, of_class) == close(
+    assert average_precision(ordered, of_class) == approx(
         oracle.average_precision(scores.tolist(), positive.tolist())
     )
 
@@ -294,7 +294,7 @@ def assert_ties_are_found(posterior: NDArray[np.float64], classes: list[str]) ->
             ("roc_auc", reference.roc_auc_score),
             ("average_precision", reference.average_precision_score),
         ):
-            assert per_class[label][name] == close(figure(positive, rounded))
+            assert per_class[label][name] == approx(figure(positive, rounded))
             found.append(per_class[label][name])
             split.append(figure(positive, odds_of_class))
     assert found != pytest.approx(split, abs=1e-12)

@@ -43,7 +43,7 @@ def texts(truth: Mask, names: list[str] = CLASSES) -> list[Label]:
     ]
 
 
-def added(
+def add_in_blocks(
     evaluation: Evaluation, truth: Mask, answers: Mask, probabilities: Floats, block: int = 100
 ) -> Evaluation:
     for begin in range(0, len(truth), block):
@@ -57,7 +57,7 @@ def added(
 
 
 def evaluated(truth: Mask, answers: Mask, probabilities: Floats, block: int = 100) -> Evaluation:
-    return added(Evaluation(CLASSES, LabelPosterior), truth, answers, probabilities, block)
+    return add_in_blocks(Evaluation(CLASSES, LabelPosterior), truth, answers, probabilities, block)
 
 
 def random_sets(seed: int, n: int) -> tuple[Mask, Mask, Floats]:
@@ -199,7 +199,7 @@ def test_unknown_labels_of_test_documents_count_as_missed() -> None:
 
 def test_label_proportions_as_probabilities_are_the_baseline() -> None:
     truth, answers, p = random_sets(1, 9)
-    evaluation = added(
+    evaluation = add_in_blocks(
         Evaluation(CLASSES, LabelPosterior, label_proportions=np.full(6, 0.25)), truth, answers, p
     )
     found = evaluation.result(PLAIN).baselines
@@ -219,7 +219,7 @@ def test_first_of_the_most_frequent_labels_is_the_baseline(
 ) -> None:
     truth, answers, p = random_sets(3, 40)
     found = (
-        added(
+        add_in_blocks(
             Evaluation(CLASSES, LabelPosterior, label_proportions=np.array(shares)),
             truth,
             answers,

@@ -197,7 +197,7 @@ def test_updated_model_makes_the_choices_of_a_trained_one(tmp_path: Path) -> Non
     )
 
 
-def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.ndarray[Any, Any]:
+def held_out_losses(texts: list[str], labels: list[str], **settings: Any) -> np.ndarray[Any, Any]:
     """Return the calibrated log loss of each document by a model that was trained on all others."""
     whole = TextClassifier(**settings).fit(texts, labels)
     scores, lengths, truth = [], [], []
@@ -221,7 +221,8 @@ def left_out_loss(texts: list[str], labels: list[str], **settings: Any) -> np.nd
 def test_stop_word_comparison_matches_models_trained_without_each_document() -> None:
     texts, labels = questions(60, seed=3)
     losses = [
-        left_out_loss(texts, labels, stop_words=name, smoothing=0.5) for name in ("default", "none")
+        held_out_losses(texts, labels, stop_words=name, smoothing=0.5)
+        for name in ("default", "none")
     ]
     gains = losses[0] - losses[1]
     found = TextClassifier(smoothing=0.5).fit(texts, labels).fitted.parameters.choices.stop_words
@@ -241,7 +242,7 @@ def test_smoothing_comparison_matches_models_trained_without_each_document(
         TextClassifier(**settings, smoothing=name).fit(texts, labels).fitted.parameters
         for name in ("evidence", "auto")
     )
-    losses = left_out_loss(texts, labels, **settings, smoothing=evidence.smoothing)
+    losses = held_out_losses(texts, labels, **settings, smoothing=evidence.smoothing)
     assert (
         evidence.smoothing > max(SMOOTHING_ALTERNATIVES) / MIN_SMOOTHING_RATIO
     )  # so that none is tried above it
@@ -249,7 +250,7 @@ def test_smoothing_comparison_matches_models_trained_without_each_document(
         one for one in SMOOTHING_ALTERNATIVES if one * MIN_SMOOTHING_RATIO <= evidence.smoothing
     ]
     gains = max(
-        (losses - left_out_loss(texts, labels, **settings, smoothing=one) for one in tried),
+        (losses - held_out_losses(texts, labels, **settings, smoothing=one) for one in tried),
         key=np.mean,
     )
     found = auto.choices.smoothing

@@ -32,21 +32,21 @@ def test_label_separator_is_detected_by_repeated_parts(
     assert detect_label_separator(labels) == separator
 
 
-def said(*labels: str, **reading: str) -> list[str]:
+def list_findings(*labels: str, **reading: str) -> list[str]:
     return [finding.line for finding in check_label_names(labels, Reading(**reading))]  # type: ignore[arg-type]
 
 
 def test_unusual_labels_give_a_warning_with_a_remedy() -> None:
-    assert said("cats", "dogs") == []
-    assert said("card", "card;fee") == [
+    assert list_findings("cats", "dogs") == []
+    assert list_findings("card", "card;fee") == [
         "labels that look like lists of several, such as 'card;fee'; if they are, give --label-separator ';'"
     ]
-    assert said("card", "card;fee", label_separator="|") == []
-    assert said("a,", "b") == [
+    assert list_findings("card", "card;fee", label_separator="|") == []
+    assert list_findings("a,", "b") == [
         "labels that end in ',': 'a,'; take it away if it is no part of the name"
     ]
-    [missing] = said("a", "NaN", format="csv", label_column="topic")
+    [missing] = list_findings("a", "NaN", format="csv", label_column="topic")
     assert missing.endswith("'NaN'; if its documents have no label, give --where topic!=NaN")
-    [similar] = said("1", "1.0", "2")
+    [similar] = list_findings("1", "1.0", "2")
     assert "'1' and '1.0'" in similar
-    assert said("1.10", "1.1") == []  # versions
+    assert list_findings("1.10", "1.1") == []  # versions

@@ -15,7 +15,7 @@ from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import NotInModelError
 from nbtext.errors import UsageError
 from nbtext.model.operations import merge_models, prune_terms, relabel_class
-from tests.count_tables import plain
+from tests.count_tables import to_dictionaries
 from tests.model_changes import ADDITIVE, NOT_ADDITIVE, Corpus, corpora, documents, fitted, saved
 from tests.models import split_labelled
 from tests.profiles import examples
@@ -100,7 +100,7 @@ def test_unknown_documents_are_named_if_they_can_be_distinguished(
     corpus: Corpus, gone: Corpus, size: int
 ) -> None:
     model = fitted({"sample": size, "stop_words": "none", "stemmer": "none"}, corpus)
-    before = plain(model.fitted.statistics)
+    before = to_dictionaries(model.fitted.statistics)
     left = Counter(corpus)
     left.subtract(gone)
     learnt = all(number >= 0 for number in left.values())
@@ -109,7 +109,7 @@ def test_unknown_documents_are_named_if_they_can_be_distinguished(
         assert learnt or size < len(corpus)
         assert model.fitted.statistics.n_documents == len(corpus) - len(gone)
         return
-    assert plain(model.fitted.statistics) == before
+    assert to_dictionaries(model.fitted.statistics) == before
     if isinstance(problem, NotInModelError):
         named = gone[problem.index]
         assert not learnt
@@ -152,7 +152,9 @@ def test_first_document_that_makes_counts_negative_is_named() -> None:
         with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
             model.forget(*split_labelled(gone))
         assert (raised.value.index, raised.value.label) == (number, gone[number][0])
-    assert plain(model.fitted.statistics) == plain(fitted({}, corpus).fitted.statistics)
+    assert to_dictionaries(model.fitted.statistics) == to_dictionaries(
+        fitted({}, corpus).fitted.statistics
+    )
 
 
 def test_sample_distinguishes_documents_with_equal_counts() -> None:
@@ -345,12 +347,12 @@ def test_pruned_model_equals_training_without_the_removed_terms(
         ]
 
     model = prune_terms(fitted(setting, corpus), least, share)
-    assert plain(model.fitted.statistics) == plain(
+    assert to_dictionaries(model.fitted.statistics) == to_dictionaries(
         fitted(setting, blotted(corpus)).fitted.statistics
     )
     model.partial_fit(*split_labelled(more))
     both = fitted(setting, blotted(corpus + more))
-    assert plain(model.fitted.statistics) == plain(both.fitted.statistics)
+    assert to_dictionaries(model.fitted.statistics) == to_dictionaries(both.fitted.statistics)
     asked = ["ant bee", "cat", "hen running unknown"]
     if (
         setting.get("classifier") != "average"
@@ -359,7 +361,7 @@ def test_pruned_model_equals_training_without_the_removed_terms(
             model.joint_log_likelihood(asked), both.joint_log_likelihood(asked), rtol=1e-9
         )
     model.forget(*split_labelled(more))
-    assert plain(model.fitted.statistics) == plain(
+    assert to_dictionaries(model.fitted.statistics) == to_dictionaries(
         fitted(setting, blotted(corpus)).fitted.statistics
     )
     path = tmp_path / "m"
@@ -372,7 +374,7 @@ def test_pruned_model_equals_training_without_the_removed_terms(
 def test_pruned_model_adds_new_classes_but_no_terms() -> None:
     model = prune_terms(fitted({}, [("x", "ant bee"), ("x", "ant"), ("y", "bee fox")]), 2, 1.0)
     model.partial_fit(["gnu bee", "fox"], ["z", "z"])
-    assert plain(model.fitted.statistics).occurrences == {
+    assert to_dictionaries(model.fitted.statistics).occurrences == {
         ("x", "ant"): 2,
         ("x", "bee"): 1,
         ("y", "bee"): 1,
@@ -385,7 +387,7 @@ def test_pruned_model_adds_new_classes_but_no_terms() -> None:
 def test_prune_keeps_the_parts_of_ngrams() -> None:
     corpus = [("x", "red ant"), ("x", "red ant"), ("y", "red bee"), ("y", "red")]
     model = prune_terms(fitted({"ngrams": 2}, corpus), 2, 0.5)
-    assert {term for _, term in plain(model.fitted.statistics).occurrences} == {
+    assert {term for _, term in to_dictionaries(model.fitted.statistics).occurrences} == {
         "red",
         "ant",
         "red ant",
@@ -399,10 +401,13 @@ def test_merged_pruned_models_keep_the_common_terms() -> None:
     )
     models = [prune_terms(fitted({}, corpus), 2, 1.0) for corpus in (first, second)]
     for whole in (merge_models(models, "ab"), merge_models(models[::-1], "ba")):
-        assert plain(whole.fitted.statistics).occurrences == {("x", "bee"): 2, ("y", "bee"): 2}
+        assert to_dictionaries(whole.fitted.statistics).occurrences == {
+            ("x", "bee"): 2,
+            ("y", "bee"): 2,
+        }
         assert whole.counts.is_closed
     with_open = merge_models([fitted({}, first), models[1]], "ab")
-    assert plain(with_open.fitted.statistics).occurrences == {
+    assert to_dictionaries(with_open.fitted.statistics).occurrences == {
         ("x", "bee"): 2,
         ("x", "cat"): 1,
         ("y", "bee"): 2,

@@ -40,13 +40,13 @@ def batch_of(corpus: Corpus, model: TextClassifier) -> DocumentBatch:
     )
 
 
-def trained_once(model: TextClassifier, batch: DocumentBatch) -> Ledger:
+def train_once(model: TextClassifier, batch: DocumentBatch) -> Ledger:
     counts, ledger = remove_duplicates(batch)
     model.learn(counts)
     return ledger
 
 
-def known(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
+def known_labels(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     """The texts of a corpus that a ledger knows, with their labels there; it knows no others."""
     texts = sorted({text for _, text in corpus})
     numbers = ledger.find(
@@ -85,9 +85,9 @@ def test_training_once_in_parts_equals_training_with_the_last_labels(
     expected = {text: label for label, text in corpus}
     bounds = [0, *sorted({cut for cut in cuts if cut < len(corpus)}), len(corpus)]
     model = TextClassifier(**setting)
-    ledger = trained_once(model, batch_of(corpus[: bounds[1]], model))
+    ledger = train_once(model, batch_of(corpus[: bounds[1]], model))
     for begin, end in pairwise(bounds[1:]):
-        before = known(ledger, corpus)
+        before = known_labels(ledger, corpus)
         learnt = add_batch(model.counts, ledger, batch_of(corpus[begin:end], model))
         last = {text: label for label, text in corpus[begin:end]}
         assert learnt.n_new == sum(text not in before for text in last)
@@ -95,7 +95,7 @@ def test_training_once_in_parts_equals_training_with_the_last_labels(
         assert learnt.n_moved == len(last) - learnt.n_new - learnt.n_known
         assert learnt.n_repeated == end - begin - len(last)
         model, ledger = model.learn(learnt.counts), learnt.ledger
-    assert known(ledger, corpus) == expected
+    assert known_labels(ledger, corpus) == expected
     assert saved(model, tmp_path) == saved(fitted(setting, as_corpus(expected)), tmp_path)
     again = add_batch(model.counts, ledger, batch_of(as_corpus(expected), model))
     assert (again.n_new, again.n_moved, again.n_known) == (0, 0, len(expected))
@@ -131,8 +131,8 @@ def test_forget_once_removes_documents_of_the_ledger(
     corpus: Corpus, gone: Corpus, tmp_path: Path
 ) -> None:
     model = TextClassifier()
-    ledger = trained_once(model, batch_of(corpus, model))
-    before, last = known(ledger, corpus), {text: label for label, text in gone}
+    ledger = train_once(model, batch_of(corpus, model))
+    before, last = known_labels(ledger, corpus), {text: label for label, text in gone}
     rest = {text: label for text, label in before.items() if text not in last}
     otherwise = [text for text, label in last.items() if before.get(text, label) != label]
     batch = batch_of(gone, model)
@@ -155,7 +155,7 @@ def test_forget_once_removes_documents_of_the_ledger(
             len(last) - (len(before) - len(rest)),
         )
         assert result.ledger is not None
-        assert known(result.ledger, corpus) == rest
+        assert known_labels(result.ledger, corpus) == rest
         assert saved(model.learn(result.counts), tmp_path) == saved(
             fitted({}, as_corpus(rest)), tmp_path
         )
@@ -164,17 +164,17 @@ def test_forget_once_removes_documents_of_the_ledger(
 @given(corpora, corpora)
 def test_forget_without_once_removes_from_the_ledger(corpus: Corpus, gone: Corpus) -> None:
     model = TextClassifier()
-    ledger = trained_once(model, batch_of(corpus, model))
-    assert known(remove_from_ledger(ledger, batch_of(gone, model)), corpus) == {
-        text: label for text, label in known(ledger, corpus).items() if (label, text) not in gone
+    ledger = train_once(model, batch_of(corpus, model))
+    assert known_labels(remove_from_ledger(ledger, batch_of(gone, model)), corpus) == {
+        text: label
+        for text, label in known_labels(ledger, corpus).items()
+        if (label, text) not in gone
     }
 
 
 def test_document_moves_to_another_class_in_a_pruned_model() -> None:
     model = TextClassifier()
-    ledger = trained_once(
-        model, batch_of([("x", "ant bee"), ("y", "ant cat"), ("y", "ant")], model)
-    )
+    ledger = train_once(model, batch_of([("x", "ant bee"), ("y", "ant cat"), ("y", "ant")], model))
     small = prune_terms(model, 2, 1.0)
     learnt = add_batch(small.counts, ledger, batch_of([("y", "ant bee"), ("y", "dog")], model))
     assert (learnt.n_new, learnt.n_moved) == (1, 1)
@@ -201,7 +201,7 @@ def test_model_and_ledger_are_read_consistently(
 
     def write(corpus: Corpus) -> None:
         model = TextClassifier()
-        ledger = trained_once(model, batch_of(corpus, model))
+        ledger = train_once(model, batch_of(corpus, model))
         with lock_model(path, lock_timeout=0) as file:
             file.replace(model, ledger)
 
@@ -218,4 +218,4 @@ def test_model_and_ledger_are_read_consistently(
     model, ledger = load_with_ledger(path)
     assert model.fitted.statistics.n_documents == 3
     assert ledger is not None
-    assert known(ledger, corpora_[2]) == {"dog": "y", "eel": "x", "ant": "y"}
+    assert known_labels(ledger, corpora_[2]) == {"dog": "y", "eel": "x", "ant": "y"}

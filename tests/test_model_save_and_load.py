@@ -63,7 +63,7 @@ FAR_OUTLIER = [("ab"[place % 2], {"x": float(1 + place % 3)}) for place in range
 ONE_EACH = [("a", {"x": 1e100}), ("b", {"x": -1e-100}), ("c", {"x": 3.0}), ("d", {"x": 3.0})]
 
 
-def loaded(
+def save_and_load(
     model: TextClassifier, path: Path, rows: Labelled, *, may_be_impossible: bool = False
 ) -> TextClassifier:
     """The model after it was saved and loaded, which must answer every document; a row of nan is one that every class finds impossible."""
@@ -117,7 +117,7 @@ def test_model_of_any_numbers_can_be_loaded(
         ):  # maximum likelihood has no variance of equal numbers
             return
         raise
-    loaded(model, tmp_path / "m", rows, may_be_impossible=estimate == "ml")
+    save_and_load(model, tmp_path / "m", rows, may_be_impossible=estimate == "ml")
 
 
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
@@ -133,8 +133,11 @@ def test_model_after_adding_and_forgetting_any_numbers_can_be_loaded(
         model.fitted.statistics,
         ([row for _, row in more], [label for label, _ in more]),
     )
-    model = loaded(model.partial_fit(*changes), tmp_path / "m", rows + more)
-    assert loaded(model.forget(*changes), tmp_path / "m", rows + more).fitted.statistics == before
+    model = save_and_load(model.partial_fit(*changes), tmp_path / "m", rows + more)
+    assert (
+        save_and_load(model.forget(*changes), tmp_path / "m", rows + more).fitted.statistics
+        == before
+    )
 
 
 def test_numbers_beyond_the_limits_are_unreadable_documents(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from nbtext.model.state import decode_model
 from nbtext.store import read_model_file
 from tests.fixtures.make import FOLDER, REFUSED
 from tests.process import REPOSITORY
-from tests.profiles import OF_ROOM, of_room, some
+from tests.profiles import OF_ROOM, is_room_run, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -415,7 +415,7 @@ def changed_values(value: Any) -> Iterator[Any]:
         yield {**value, "more": 1}
 
 
-def finding(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
+def find_problem(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
     """Return why a model is refused, or nothing."""
     try:
         decode_model(settings, arrays)
@@ -438,7 +438,7 @@ def test_inconsistent_parts_are_refused(
         key: np.array(value, np.uint8 if isinstance(value[0], int) else np.float64)
         for key, value in arrays.items()
     }
-    assert found in finding({**before, **wrong}, {**kept, **numbers})
+    assert found in find_problem({**before, **wrong}, {**kept, **numbers})
 
 
 def findings_in_source() -> set[str]:
@@ -471,11 +471,11 @@ def test_changed_part_is_refused_and_each_check_is_triggered() -> None:
     for name in dict.fromkeys(name for _, arrays in models.values() for name in arrays):
         having = [each for each in models.values() if name in each[1]]
         for settings, arrays in some(
-            having, 3 * OF_ROOM if of_room() else 3
+            having, 3 * OF_ROOM if is_room_run() else 3
         ):  # with fewer, a check would find none
             for change, changed in changed_arrays(arrays[name]):
                 found.add(
-                    said := finding(
+                    said := find_problem(
                         settings,
                         {
                             key: array
@@ -501,11 +501,11 @@ def test_changed_setting_is_refused_or_valid() -> None:
         having = [each for each in models if name in each[0]]
         for settings, arrays in some(having, 2):
             assert (
-                finding({key: value for key, value in settings.items() if key != name}, arrays)
+                find_problem({key: value for key, value in settings.items() if key != name}, arrays)
                 or setting.default is not REQUIRED
             )
             for value in changed_values(settings[name]):
-                assert finding({**settings, name: value}, arrays) or has_form(
+                assert find_problem({**settings, name: value}, arrays) or has_form(
                     value, setting.form
                 ), (
                     name,

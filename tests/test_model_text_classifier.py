@@ -17,7 +17,7 @@ from nbtext.document_fields import NON_TEXT_SETTINGS
 from nbtext.errors import UsageError
 from nbtext.settings import CRITERIA, READING, TRAINING
 from tests import oracle, strategies
-from tests.count_tables import plain
+from tests.count_tables import to_dictionaries
 from tests.models import split_labelled
 from tests.profiles import examples
 
@@ -162,7 +162,7 @@ def test_any_corpus_matches_the_slow_twin_in_any_order(
     counts = oracle.count(
         [(label, oracle.terms(text.encode(), split=oracle.pairs)) for label, text in corpus], 2
     )
-    assert plain(model.fitted.statistics) == counts
+    assert to_dictionaries(model.fitted.statistics) == counts
     shuffled = random.sample(corpus, len(corpus))
     assert saved(TextClassifier(**given).fit(*split_labelled(shuffled))) == saved(model)
     models = oracle.language_models(counts, counts.terms, 0.5, "symmetric", "mean")

@@ -64,11 +64,11 @@ def in_order(sets: Sets) -> list[tuple[int, ...]]:
     return [tuple(sorted(labels)) for labels in sets]
 
 
-def of(sets: Sets) -> DocumentLabels:
+def document_labels(sets: Sets) -> DocumentLabels:
     return DocumentLabels.from_sets(in_order(sets), N_LABELS)
 
 
-def found_in(labels: DocumentLabels) -> list[tuple[int, ...]]:
+def labels_by_document(labels: DocumentLabels) -> list[tuple[int, ...]]:
     """The labels of each document, by its pairs."""
     found: list[tuple[int, ...]] = [()] * len(labels)
     for document, label in zip(*(column.tolist() for column in labels.to_pairs()), strict=True):
@@ -105,9 +105,9 @@ def test_single_label_table_numbers_sets_by_label(n_classes: int) -> None:
 
 @given(SETS)
 def test_document_labels_are_the_given_sets(sets: Sets) -> None:
-    labels = of(sets)
+    labels = document_labels(sets)
     assert len(labels) == len(sets)
-    assert found_in(labels) == in_order(sets)
+    assert labels_by_document(labels) == in_order(sets)
     assert labels.count_labels().tolist() == [len(own) for own in sets]
     assert labels.to_names(NAMES) == [
         tuple(NAMES[label] for label in own) for own in in_order(sets)
@@ -121,7 +121,7 @@ def test_document_labels_are_the_given_sets(sets: Sets) -> None:
 
 def test_document_without_a_prediction_has_no_label() -> None:
     answers = DocumentLabels(np.array([-1, 2, 0, -1], np.int32), single_label_table(3))
-    assert found_in(answers) == [(), (2,), (0,), ()]
+    assert labels_by_document(answers) == [(), (2,), (0,), ()]
     assert answers.count_labels().tolist() == [0, 1, 1, 0]
     assert answers.to_names(NAMES) == [(), ("c",), ("a",), ()]
     assert answers.to_texts(NAMES) == ["", "c", "a", ""]
@@ -140,7 +140,7 @@ def test_contains_also_answers_for_labels_without_sets(sets: Sets, data: st.Data
         st.lists(st.tuples(st.integers(0, len(sets) - 1), st.integers(0, N_LABELS + 3)), min_size=1)
     )
     documents, labels = np.array(asked).T
-    assert of(sets).contains(documents, labels).tolist() == [
+    assert document_labels(sets).contains(documents, labels).tolist() == [
         label in sets[document] for document, label in asked
     ]
 
@@ -151,9 +151,14 @@ def test_selected_documents_keep_their_labels(sets: Sets, data: st.DataObject) -
         data.draw(st.lists(st.integers(0, len(sets) - 1), max_size=10) if sets else st.just([])),
         np.int64,
     )
-    assert found_in(of(sets)[chosen]) == [in_order(sets)[row] for row in chosen.tolist()]
-    assert found_in(of(sets)[1:]) == in_order(sets)[1:]
-    assert found_in(of(sets)[np.arange(len(sets)) % 2 == 0]) == in_order(sets)[::2]
+    assert labels_by_document(document_labels(sets)[chosen]) == [
+        in_order(sets)[row] for row in chosen.tolist()
+    ]
+    assert labels_by_document(document_labels(sets)[1:]) == in_order(sets)[1:]
+    assert (
+        labels_by_document(document_labels(sets)[np.arange(len(sets)) % 2 == 0])
+        == in_order(sets)[::2]
+    )
 
 
 @given(st.integers(1, 12), st.integers(0, 20), st.integers(0, 2**32))
@@ -163,15 +168,15 @@ def test_mask_round_trips_and_equal_rows_are_one_set(
     mask = np.random.default_rng(seed).random((n_documents, n_labels)) < 0.3
     labels = DocumentLabels.from_mask(mask)
     assert np.array_equal(labels.to_mask(n_labels), mask)
-    assert found_in(labels) == [tuple(np.flatnonzero(row).tolist()) for row in mask]
+    assert labels_by_document(labels) == [tuple(np.flatnonzero(row).tolist()) for row in mask]
     assert len(labels.table.sizes) == len(np.unique(mask, axis=0))
     assert labels.table.n_labels == n_labels
 
 
 @given(st.lists(SETS, min_size=1, max_size=4))
 def test_concatenated_parts_keep_their_labels(parts: list[Sets]) -> None:
-    joined = DocumentLabels.concatenate([of(part) for part in parts])
-    assert found_in(joined) == [labels for part in parts for labels in in_order(part)]
+    joined = DocumentLabels.concatenate([document_labels(part) for part in parts])
+    assert labels_by_document(joined) == [labels for part in parts for labels in in_order(part)]
     assert len(set(joined.table.to_tuples())) == len(joined.table.sizes)
 
 
@@ -212,7 +217,7 @@ def test_label_index_numbers_never_change(*, single: bool, blocks: list[list[str
             assert [sorted(each) for each in now.to_names(index.labels)] == [
                 sorted(list_labels(text)) for text in own
             ]
-            assert found_in(labels) == found_in(now)
+            assert labels_by_document(labels) == labels_by_document(now)
     used = {label for texts in blocks for text in texts for label in list_labels(text)}
     assert index.labels[:2] == NAMES[:2]
     assert set(index.labels) == used | set(NAMES[:2])
@@ -222,7 +227,7 @@ def test_label_index_numbers_never_change(*, single: bool, blocks: list[list[str
 def test_unknown_labels_are_numbered_after_the_known_ones() -> None:
     index = LabelIndex(["b", "c"], single=False)
     texts = [make_label_set(["z", "b"]), make_label_set([]), make_label_set(["y", "c", "z"])]
-    assert found_in(index.index_labels(texts)) == [(0, 2), (), (1, 2, 3)]
+    assert labels_by_document(index.index_labels(texts)) == [(0, 2), (), (1, 2, 3)]
     assert index.labels == ["b", "c", "z", "y"]
 
 
@@ -249,11 +254,11 @@ def test_single_label_index_numbers_sets_by_label() -> None:
 def test_renumbered_labels_share_one_table(first: Sets, second: Sets, *, unknown: bool) -> None:
     index = LabelIndex(NAMES, single=False)
     for sets in (first, second):
-        given_ = of(sets)
+        given_ = document_labels(sets)
         if unknown:
             given_.indices[:1] = -1
         found = index.renumber(given_)
-        assert found_in(found) == found_in(given_)
+        assert labels_by_document(found) == labels_by_document(given_)
         assert (found.indices < 0).tolist() == (given_.indices < 0).tolist()
     texts = [make_label_set(NAMES[label] for label in labels) for labels in second]
     known = slice(int(unknown), None)

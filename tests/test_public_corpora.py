@@ -29,16 +29,16 @@ pytestmark = [
 
 @pytest.fixture(scope="session")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpacked("short-texts.tar.xz", tmp_path_factory.mktemp("short"))
+    return unpack("short-texts.tar.xz", tmp_path_factory.mktemp("short"))
 
 
-def unpacked(name: str, folder: Path) -> Path:
+def unpack(name: str, folder: Path) -> Path:
     with tarfile.open(CORPORA / name) as archive:
         archive.extractall(folder, filter="data")
     return folder
 
 
-def found(folder: Path, name: str) -> Path:
+def find_file(folder: Path, name: str) -> Path:
     return next(path for path in sorted(folder.rglob(name)) if path.is_file())
 
 
@@ -47,15 +47,18 @@ def accuracy(model: Path, *arguments: str | Path) -> float:
 
 
 def test_banking77_with_quoted_fields_is_read(short: Path, tmp_path: Path) -> None:
-    path = found(short, "train.csv")
+    path = find_file(short, "train.csv")
     rows = texts(path, text_column="text", label_column="category")
     assert (len(rows), len({label for label, _ in rows})) == (10_003, 77)
     succeed("train", path, "--text-column", "text", "--label-column", "category", "-m", "m")
-    assert accuracy(tmp_path / "m", found(short, "test.csv")) > 0.8
+    assert accuracy(tmp_path / "m", find_file(short, "test.csv")) > 0.8
 
 
 def test_germeval_with_literal_quotes_is_read(short: Path, tmp_path: Path) -> None:
-    train, test = found(short, "germeval2018.training.txt"), found(short, "germeval2018.test.txt")
+    train, test = (
+        find_file(short, "germeval2018.training.txt"),
+        find_file(short, "germeval2018.test.txt"),
+    )
     reading = ("--format", "tsv", "--text-column", "1", "--label-column", "2")
     assert (
         Counter(
@@ -68,13 +71,13 @@ def test_germeval_with_literal_quotes_is_read(short: Path, tmp_path: Path) -> No
 
 
 def test_sms_spam_with_literal_quotes_is_read(short: Path) -> None:
-    rows = texts(found(short, "SMSSpamCollection"), format="tsv")
+    rows = texts(find_file(short, "SMSSpamCollection"), format="tsv")
     assert Counter(label for label, _ in rows) == {"ham": 4_827, "spam": 747}
     assert len(rows) == 5_574
 
 
 def test_newsgroups_are_read_as_mail(tmp_path: Path) -> None:
-    folder = unpacked("20news-bydate.tar.xz", tmp_path)
+    folder = unpack("20news-bydate.tar.xz", tmp_path)
     train, test = (
         next(path for path in sorted(folder.rglob(name)) if path.is_dir())
         for name in ("*-train", "*-test")
@@ -103,7 +106,7 @@ def test_newsgroups_are_read_as_mail(tmp_path: Path) -> None:
 
 def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
     """One label in twenty is wrong: of as many suspects, far more than half have it."""
-    folder = unpacked("20news-bydate.tar.xz", tmp_path)
+    folder = unpack("20news-bydate.tar.xz", tmp_path)
     read = documents(next(path for path in sorted(folder.rglob("*-train")) if path.is_dir()))
     random = Random(0)
     classes = sorted({document.label or "" for document in read})
@@ -127,13 +130,13 @@ def test_planted_wrong_labels_are_found(tmp_path: Path) -> None:
 def test_drift_gate_fails_for_another_language_but_not_for_new_mail(
     short: Path, tmp_path: Path
 ) -> None:
-    folder = unpacked("20news-bydate.tar.xz", tmp_path)
+    folder = unpack("20news-bydate.tar.xz", tmp_path)
     train, test = (
         next(path for path in sorted(folder.rglob(name)) if path.is_dir())
         for name in ("*-train", "*-test")
     )
     succeed("train", train, "--document", "text")
-    tweets = (found(short, "germeval2018.test.txt"), "--format", "tsv", "--text-column", "1")
+    tweets = (find_file(short, "germeval2018.test.txt"), "--format", "tsv", "--text-column", "1")
     for documents_, met in (((test,), True), (tweets, False), ((test,), True)):
         succeed("classify", *documents_, "--drift", "log")
         assert nbtext("drift log --fail-over any=1").status == (0 if met else 6)
@@ -142,7 +145,7 @@ def test_drift_gate_fails_for_another_language_but_not_for_new_mail(
 def test_cross_validation_of_20_newsgroups_reaches_the_accuracy_of_the_course(
     tmp_path: Path,
 ) -> None:
-    folder = unpacked("20news-19997.tar.xz", tmp_path)
+    folder = unpack("20news-19997.tar.xz", tmp_path)
     labels = next(path.parent for path in sorted(folder.rglob("alt.atheism")))
     assert (
         in_json("cross-validate", labels, "--folds", "3", "--document", "text")["accuracy"] > 0.89

@@ -13,7 +13,7 @@ from nbtext.explain.counterfactual import NOT_ENOUGH, WhyNotFinder
 from nbtext.explain.explanation import Explainer
 from nbtext.prediction.labels import format_label
 from tests.corpus_reader import documents
-from tests.test_public_corpora import CORPORA, unpacked
+from tests.test_public_corpora import CORPORA, unpack
 
 if TYPE_CHECKING:
     from nbtext.corpus.document import Document
@@ -34,7 +34,7 @@ Corpus = tuple[list["Document"], list["Document"]]
 @pytest.fixture(scope="module")
 def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """All training documents, and a thousand of the test documents."""
-    folder = unpacked("20news-bydate.tar.xz", tmp_path_factory.mktemp("newsgroups"))
+    folder = unpack("20news-bydate.tar.xz", tmp_path_factory.mktemp("newsgroups"))
     train, test = (
         next(path for path in sorted(folder.rglob(name)) if path.is_dir())
         for name in ("*-train", "*-test")

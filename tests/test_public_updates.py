@@ -8,7 +8,7 @@ import pytest
 
 from nbtext import TextClassifier
 from tests.process import in_json, nbtext, succeed
-from tests.test_public_corpora import CORPORA, unpacked
+from tests.test_public_corpora import CORPORA, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ SETTINGS = [[], ["--classifier", "complement", "--weighting", "binary", "--ngram
 def newsgroups(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with every second article, dealt out in turn, as ``day0`` and so on; those of the test part are ``test``."""
     folder = tmp_path_factory.mktemp("newsgroups")
-    source = unpacked("20news-bydate.tar.xz", folder)
+    source = unpack("20news-bydate.tar.xz", folder)
     train, test = (
         next(path for path in sorted(source.rglob(name)) if path.is_dir())
         for name in ("*-train", "*-test")
@@ -86,7 +86,7 @@ def test_forgetting_documents_of_the_test_part_is_refused(newsgroups: Path) -> N
 
 def test_training_with_once_in_two_runs_equals_one_run(newsgroups: Path) -> None:
     """Articles that were posted to several groups stand in several classes: the last holds, and what is learnt again is known already."""
-    source = unpacked("20news-19997.tar.xz", newsgroups / "collection")
+    source = unpack("20news-19997.tar.xz", newsgroups / "collection")
     articles = sorted(path for path in source.rglob("*") if path.is_file())
     for part in ("all", "first", "second"):
         (newsgroups / part).mkdir()

@@ -19,7 +19,7 @@ from nbtext.report.models import build_provenance
 from nbtext.report.page.markup import HERE
 from nbtext.report.page.sections import build_report_page, summarize_report
 from tests.profiles import examples
-from tests.report_example import HOSTILE, Page, bare, evaluated, example, matrix
+from tests.report_example import HOSTILE, Page, evaluated, example, matrix, without_optional_parts
 from tests.test_report_output_formats_records import anything
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_sections_are_in_order_and_in_the_contents() -> None:
 
 
 def test_page_with_little_data_omits_missing_sections() -> None:
-    page = Page(build_report_page(bare(example(("only",)))))
+    page = Page(build_report_page(without_optional_parts(example(("only",)))))
     assert [section["class"] for section in page.all("section")] == [
         name for name in SECTIONS if name != "learning"
     ]
@@ -143,15 +143,15 @@ def test_summary_states_the_weaknesses() -> None:
     assert "rough guide: too high" in words(replace_error(data, 0.05))
     assert "should not be taken at their word: it is surer" in words(replace_error(data, 0.2))
     assert "no sign here that the model is better" in words(
-        judged({"cats": {"cats": 40, "dogs": 60}})
+        report_with({"cats": {"cats": 40, "dogs": 60}})
     )
     assert "too few documents to tell whether its probabilities" in words(
-        judged({"cats": {"cats": 199}})
+        report_with({"cats": {"cats": 199}})
     )
     assert "Its only mistake takes cats for dogs." in words(
-        judged({"cats": {"cats": 299, "dogs": 1}})
+        report_with({"cats": {"cats": 299, "dogs": 1}})
     )
-    assert "no answer to 7 documents" in words(judged({"cats": {"cats": 299, "": 7}}))
+    assert "no answer to 7 documents" in words(report_with({"cats": {"cats": 299, "": 7}}))
 
 
 def test_summary_warns_of_leakage() -> None:
@@ -192,14 +192,14 @@ def replace_error(data: ReportData, error: float) -> ReportData:
     return replace(data, calibrated=data.calibrated._replace(ece=error, confidence=0.95))
 
 
-def judged(
+def report_with(
     confusion: dict[str, dict[str, int]], labels: Sequence[str] = ("cats", "dogs", "fish")
 ) -> ReportData:
     return replace(example(), evaluation=evaluated(labels, confusion))
 
 
 def test_labels_unknown_to_the_model_are_named() -> None:
-    data = judged({**matrix(("cats", "dogs", "fish")), "newts": {"cats": 4}})
+    data = report_with({**matrix(("cats", "dogs", "fish")), "newts": {"cats": 4}})
     assert "cannot be right on 4 documents of classes that it does not know: newts." in words(data)
     assert "newts" in Page(build_report_page(data)).text
 
@@ -207,7 +207,7 @@ def test_labels_unknown_to_the_model_are_named() -> None:
 def test_many_classes_are_limited_to_the_largest() -> None:
     labels = [f"class-{number:03}" for number in range(150)]
     confusion = {label: {label: 1 + number % 2} for number, label in enumerate(labels)}
-    page = build_report_page(replace(judged(confusion, labels), mistakes=(), top_terms=()))
+    page = build_report_page(replace(report_with(confusion, labels), mistakes=(), top_terms=()))
     assert "The 100 classes with most documents are shown; 50 classes more are left out." in page
     heads = [head for head in Page(page).all("th") if head["scope"] == "row"]
     assert len(heads) == 200

@@ -149,7 +149,7 @@ def require_finite(value: object, what: str) -> None:
             require_finite(part, what)
 
 
-def is_refused(path: Path, what: str) -> bool:
+def loading_is_refused(path: Path, what: str) -> bool:
     """Whether loading refuses a file; if not, every question gets finite numbers."""
     try:
         model = TextClassifier.load(str(path))
@@ -190,7 +190,7 @@ def test_one_changed_number_is_refused_or_harmless(
     refused = []
     for what, bad in some([*changed(content)], 12):
         write("m", bad)
-        refused.append(is_refused(tmp_path / "m", what))
+        refused.append(loading_is_refused(tmp_path / "m", what))
     assert 0 < sum(refused) < len(refused)
 
 

@@ -25,31 +25,31 @@ GONE_FILES = [path for path in ALL_FILES if path.stem in REFUSED]
 CLOSE = 1e-9
 
 
-def alike(found: Any, expected: Any) -> bool:
+def are_close(found: Any, expected: Any) -> bool:
     """Whether two JSON values are the same, numbers within a relative difference of 1e-9."""
     if isinstance(found, float) and isinstance(expected, (int, float)):
         return math.isclose(found, expected, rel_tol=CLOSE, abs_tol=CLOSE)
     if isinstance(found, list) and isinstance(expected, list):
-        return len(found) == len(expected) and all(map(alike, found, expected))
+        return len(found) == len(expected) and all(map(are_close, found, expected))
     if isinstance(found, dict) and isinstance(expected, dict):
         return set(found) == set(expected) and all(
-            alike(found[name], expected[name]) for name in found
+            are_close(found[name], expected[name]) for name in found
         )
     return type(found) is type(expected) and bool(found == expected)
 
 
-def test_alike_compares_nested_values_with_a_tolerance() -> None:
-    assert alike({"a": [1.0, None, "x"]}, {"a": [1 + 1e-12, None, "x"]})
-    assert not alike({"a": [1.0]}, {"a": [1 + 1e-6]})
-    assert not alike([1.0, None], [1.0, 2.0])
-    assert not alike([None], [])
+def test_are_close_compares_nested_values_with_a_tolerance() -> None:
+    assert are_close({"a": [1.0, None, "x"]}, {"a": [1 + 1e-12, None, "x"]})
+    assert not are_close({"a": [1.0]}, {"a": [1 + 1e-6]})
+    assert not are_close([1.0, None], [1.0, 2.0])
+    assert not are_close([None], [])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_model_of_a_released_format_scores_unchanged(path: Path) -> None:
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     model = TextClassifier.load(str(path))
-    assert alike(answers(model, expected["asked"]), expected["answers"])
+    assert are_close(answers(model, expected["asked"]), expected["answers"])
     require_sound(str(path))
 
 
@@ -57,7 +57,7 @@ def test_model_of_a_released_format_scores_unchanged(path: Path) -> None:
 def test_old_model_saved_again_predicts_the_same(path: Path, tmp_path: Path) -> None:
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     TextClassifier.load(str(path)).save("m")
-    assert alike(answers(TextClassifier.load("m"), expected["asked"]), expected["answers"])
+    assert are_close(answers(TextClassifier.load("m"), expected["asked"]), expected["answers"])
 
 
 @pytest.mark.parametrize("path", GONE_FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -52,7 +52,7 @@ class Names:
         return [names[number] for number in ids]
 
 
-def fast(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]]:
+def analyse(analyzer: Analyzer, names: Names, texts: list[bytes]) -> list[list[str]]:
     sequence = analyzer.analyse(texts)
     found: list[list[str]] = [[] for _ in texts]
     for document, term in zip(
@@ -68,7 +68,7 @@ def test_fast_path_matches_the_slow_twin_for_every_block(batches: list[list[byte
     names = Names()
     analyzer = Analyzer(STOP_WORDS, lambda words: [cut(word) for word in words], names.find)
     for texts in batches:
-        assert fast(analyzer, names, texts) == [
+        assert analyse(analyzer, names, texts) == [
             oracle.terms(text, STOP_WORDS, cut) for text in texts
         ]
 
@@ -78,9 +78,11 @@ def test_hard_texts_keep_their_terms_when_repeated() -> None:
     analyzer = Analyzer((), list, names.find)
     texts = [piece.encode() for piece in strategies.HARD]
     wanted = [oracle.terms(text) for text in texts]
-    assert fast(analyzer, names, texts) == wanted
-    assert fast(analyzer, names, texts[::-1]) == wanted[::-1]
-    assert fast(analyzer, names, [b" ".join(texts)]) == [[term for row in wanted for term in row]]
+    assert analyse(analyzer, names, texts) == wanted
+    assert analyse(analyzer, names, texts[::-1]) == wanted[::-1]
+    assert analyse(analyzer, names, [b" ".join(texts)]) == [
+        [term for row in wanted for term in row]
+    ]
 
 
 def test_long_forms_keep_their_terms_when_the_table_grows() -> None:
@@ -89,7 +91,7 @@ def test_long_forms_keep_their_terms_when_the_table_grows() -> None:
     names = Names()
     analyzer = Analyzer((), list, names.find)
     for texts in ([overlong], forms[:30_000], [overlong, *forms[30_000:]], forms):
-        assert fast(analyzer, names, texts) == [[text.decode()] for text in texts]
+        assert analyse(analyzer, names, texts) == [[text.decode()] for text in texts]
 
 
 def test_short_forms_keep_their_terms_when_the_table_grows() -> None:
@@ -97,7 +99,7 @@ def test_short_forms_keep_their_terms_when_the_table_grows() -> None:
     names = Names()
     analyzer = Analyzer((), list, names.find)
     for texts in (forms[:100_000], [b"overlong" * 9], forms):
-        assert fast(analyzer, names, texts) == [[text.decode()] for text in texts]
+        assert analyse(analyzer, names, texts) == [[text.decode()] for text in texts]
 
 
 @given(st.lists(strategies.documents, max_size=5), st.lists(strategies.documents, max_size=5))
@@ -122,7 +124,7 @@ def test_stop_words_are_removed_before_stemming() -> None:
     analyzer = Analyzer(
         ("caring",), lambda words: [word.removesuffix("ing") for word in words], names.find
     )
-    assert fast(analyzer, names, [b"caring car", b"carings"]) == [["car"], ["carings"]]
+    assert analyse(analyzer, names, [b"caring car", b"carings"]) == [["car"], ["carings"]]
 
 
 SIZES = st.sampled_from([1, 2, 5, 20])
@@ -149,7 +151,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def in_pieces(
+def count_in_pieces(
     size: int, texts: list[bytes], parameters: dict[str, Any], reading: dict[str, Any]
 ) -> CorpusCounts:
     with pytest.MonkeyPatch.context() as patch:
@@ -198,7 +200,8 @@ def test_counts_of_pieces_equal_counts_of_whole_documents(name: str) -> None:
     @given(documents, SIZES)
     def of_documents(texts: list[bytes], size: int) -> None:
         assert same(
-            in_pieces(size, texts, SETTINGS[name], {}), in_pieces(WHOLE, texts, SETTINGS[name], {})
+            count_in_pieces(size, texts, SETTINGS[name], {}),
+            count_in_pieces(WHOLE, texts, SETTINGS[name], {}),
         )
 
     of_documents()
@@ -218,8 +221,8 @@ def test_counted_features_in_pieces_equal_those_of_whole_lines(
     texts: list[bytes], size: int
 ) -> None:
     assert same(
-        in_pieces(size, texts, {}, {"format": "svmlight"}),
-        in_pieces(WHOLE, texts, {}, {"format": "svmlight"}),
+        count_in_pieces(size, texts, {}, {"format": "svmlight"}),
+        count_in_pieces(WHOLE, texts, {}, {"format": "svmlight"}),
     )
     analysis = Analysis(Settings(reading=Reading(format="svmlight")))
     found = []

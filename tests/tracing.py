@@ -91,7 +91,7 @@ class Fault(NamedTuple):
     number: int
 
 
-def with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> Traced:
+def run_with_faults(cwd: Path, arguments: Sequence[str | Path], *faults: Fault) -> Traced:
     """A run in which some system calls meet with faults, each once; without any, all of `CALLS` are traced."""
     going = Run(*arguments, cwd=cwd, stopped=True)
     status = Path(f"/proc/{going.process.pid}/status")

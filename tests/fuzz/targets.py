@@ -21,8 +21,8 @@ from nbtext.prediction.labels import format_label, list_labels
 from nbtext.settings import FORMATS, Reading
 from nbtext.store.model_file import _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, join_model_bytes, outcome
-from tests.models import learnt
-from tests.test_corpus_reading_shards import in_shards, whole
+from tests.models import train_on
+from tests.test_corpus_reading_shards import in_shards, read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +107,7 @@ def train(documents: list[Document], reading: dict[str, Any]) -> None:
     """Documents that were read can be learnt from, and what was learnt becomes settings and arrays and comes back."""
     model = TextClassifier(smoothing=1, calibration="none")
     model.reading = Reading.from_values(reading)
-    learnt(model, ((document.label or "", document.text) for document in documents))
+    train_on(model, ((document.label or "", document.text) for document in documents))
     plain = encode_model(model.fitted)
     state = decode_model(*plain)
     assert state.counts.table == model.counts.table
@@ -133,7 +133,7 @@ def cut(content: bytes) -> None:
     file_format = BY_LINE[content[0] % len(BY_LINE)]
     for labelled in (True, False):
         results = []
-        for read in (whole, lambda paths, **how: in_shards(paths, 1 + content[1] % 64, **how)):
+        for read in (read_whole, lambda paths, **how: in_shards(paths, 1 + content[1] % 64, **how)):
             try:
                 documents, notices, *_ = read([str(FILE)], labelled=labelled, format=file_format)
             except (PathError, UsageError) as problem:

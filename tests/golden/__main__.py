@@ -10,7 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.golden.replay import EXPECTED, played, public_api, scores, sessions, surroundings
+from tests.golden.replay import EXPECTED, play_session, public_api, scores, sessions, surroundings
 from tests.process import fresh_interpreters, nbtext
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     table = sessions()
     nbtext("--version")  # starts the fork server once
     with fresh_interpreters("--fresh" in sys.argv), ThreadPoolExecutor(3) as pool:
-        found = dict(zip(table, pool.map(played, table.values()), strict=True))
+        found = dict(zip(table, pool.map(play_session, table.values()), strict=True))
     actual = {
         "surroundings": surroundings(),
         "api": public_api(),

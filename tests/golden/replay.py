@@ -116,7 +116,7 @@ def sessions() -> dict[str, list[str]]:
     return found
 
 
-def played(lines: list[str]) -> list[dict[str, Any]]:
+def play_session(lines: list[str]) -> list[dict[str, Any]]:
     """Run a session; return what there is to see of each of its commands."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -132,14 +132,17 @@ def played(lines: list[str]) -> list[dict[str, Any]]:
             command = line.removeprefix("~ ")
             if re.match(r"([A-Z_]+=('[^']*'|\S*) )*nbtext\b", command):
                 found.append(
-                    {"command": line, **seen(command, folder, status_only=line != command)}
+                    {
+                        "command": line,
+                        **run_golden_command(command, folder, status_only=line != command),
+                    }
                 )
             else:
                 subprocess.run(["bash", "-c", line], cwd=folder, check=True)
         return found
 
 
-def seen(command: str, folder: Path, *, status_only: bool) -> dict[str, Any]:
+def run_golden_command(command: str, folder: Path, *, status_only: bool) -> dict[str, Any]:
     """Run one command; return its status, outputs and the digests of files that it wrote; None for one that is gone."""
     words = shlex.split(command)
     start = words.index("nbtext")
@@ -223,27 +226,32 @@ def scores() -> dict[str, list[str]]:
     files = sorted((SERVICE_DESK / "train").rglob("*.txt"))
     texts, labels = [path.read_bytes() for path in files], [path.parent.name for path in files]
     found: dict[str, list[str]] = {
-        name: said(TextClassifier(classifier=name).fit(texts, labels)) for name in CLASSIFIERS
+        name: describe_predictions(TextClassifier(classifier=name).fit(texts, labels))
+        for name in CLASSIFIERS
     }
     weights = [(1, 2, 0.5, 0, 0.125)[place % 5] for place in range(len(texts))]
     for name in ("multinomial", "bernoulli", "complement", "logistic"):
-        found[f"weights, {name}"] = said(
+        found[f"weights, {name}"] = describe_predictions(
             TextClassifier(classifier=name, class_weight="balanced").fit(texts, labels, weights)
         )
     model = TextClassifier(weighting="log").fit(texts[:200], labels[:200], weights[:200])
-    found["weights, partial_fit"] = said(
+    found["weights, partial_fit"] = describe_predictions(
         model.partial_fit(texts[200:], labels[200:], weights[200:])
     )
-    found["weights, forget"] = said(model.forget(texts[:20], labels[:20], weights[:20]))
+    found["weights, forget"] = describe_predictions(
+        model.forget(texts[:20], labels[:20], weights[:20])
+    )
     model = TextClassifier(ngrams=2).fit(texts[:200], labels[:200])
-    found["partial_fit"] = said(model.partial_fit(texts[200:], labels[200:]))
-    found["forget"] = said(model.forget(texts[:20], labels[:20]))
-    found["set_params"] = said(model.set_params(smoothing=0.1, top=50, class_prior="uniform"))
+    found["partial_fit"] = describe_predictions(model.partial_fit(texts[200:], labels[200:]))
+    found["forget"] = describe_predictions(model.forget(texts[:20], labels[:20]))
+    found["set_params"] = describe_predictions(
+        model.set_params(smoothing=0.1, top=50, class_prior="uniform")
+    )
     with tempfile.TemporaryDirectory() as name:
         model.save(f"{name}/model")
         found["save"] = [sha256(Path(name, "model").read_bytes())]
-        found["load"] = said(TextClassifier.load(f"{name}/model"))
-    found["attributes"] = said(
+        found["load"] = describe_predictions(TextClassifier.load(f"{name}/model"))
+    found["attributes"] = describe_predictions(
         TextClassifier(categorical="colour", numeric="weight", smoothing=1).fit(
             ANIMALS, ["cat", "cat", "dog", "dog"]
         )
@@ -259,11 +267,11 @@ def scores() -> dict[str, list[str]]:
         lambda: TextClassifier.load("/nowhere/model"),
         lambda: model.forget(["a text that was never learnt"], [labels[0]]),
     ]
-    found["errors"] = [raised(call) for call in wrong]
+    found["errors"] = [describe_error(call) for call in wrong]
     return found
 
 
-def said(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
+def describe_predictions(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
     """Return what a model says of itself and of some texts."""
     values = (
         model.joint_log_likelihood(asked),
@@ -280,7 +288,7 @@ def said(model: TextClassifier, asked: list[Any] = ASKED) -> list[str]:
     ]
 
 
-def raised(call: Callable[[], object]) -> str:
+def describe_error(call: Callable[[], object]) -> str:
     """Return the name and the message of the error that a call raises."""
     try:
         return f"none: {call()}"
