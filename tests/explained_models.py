@@ -63,7 +63,7 @@ def document(text: str | bytes) -> Document:
     return Document("a document", None, text.encode() if isinstance(text, str) else text)
 
 
-def explained(of: TextClassifier, text: str | bytes, against: str | None = None) -> Explanation:
+def explain_text(of: TextClassifier, text: str | bytes, against: str | None = None) -> Explanation:
     """The explanation of its answer."""
     [found] = Explainer(of.fitted, against).explain([document(text)])
     assert found.explanation is not None

@@ -72,7 +72,7 @@ def test_ensemble_scores_are_weighted_sums_of_member_scores(members: str) -> Non
     )
 
 
-def drawn(
+def draw_scores(
     seed: int, n_members: int = 2
 ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
     """Scores of members that know something of the truth, the more the later the member, the true classes, lengths, and weights of documents."""
@@ -89,7 +89,7 @@ def test_ensemble_weights_match_the_optimum_of_scipy(seed: int, n_members: int) 
     from scipy.optimize import minimize
     from scipy.special import logsumexp
 
-    scores, truth, lengths, heavy = drawn(seed, n_members)
+    scores, truth, lengths, heavy = draw_scores(seed, n_members)
     heavy *= lengths > 0  # others have equal weights
     x = np.log(np.maximum(lengths, 1))
     centre = (heavy * x).sum() / heavy.sum()
@@ -115,7 +115,7 @@ def test_ensemble_weights_match_the_optimum_of_scipy(seed: int, n_members: int) 
 @given(st.integers(0, 1000))
 def test_weight_of_a_single_member_is_the_inverse_temperature(seed: int) -> None:
     """Both fits stop where a step gains next to nothing: the farthest apart of these seeds, 973, are 0.46 %."""
-    scores, truth, lengths, heavy = drawn(seed)
+    scores, truth, lengths, heavy = draw_scores(seed)
     calibration, pool = (
         fit_length_temperature(scores[:, 1], truth, lengths, heavy),
         fit_ensemble_weights(scores[:, 1:], truth, lengths, heavy),

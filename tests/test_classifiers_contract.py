@@ -74,7 +74,7 @@ CLASSES = ("alpha", "beta", "gamma")
 COMMON = [f"common{number:02d}" for number in range(20)]
 
 
-def drawn(n: int, seed: int) -> list[Labelled]:
+def draw_corpus(n: int, seed: int) -> list[Labelled]:
     """Documents of three classes, in turn: half of their words are those of the class."""
     random = np.random.default_rng(seed)
     documents = []
@@ -88,8 +88,8 @@ def drawn(n: int, seed: int) -> list[Labelled]:
     return documents
 
 
-CORPUS = drawn(75, 0)
-ASKED = [text for _, text in drawn(30, 1)]
+CORPUS = draw_corpus(75, 0)
+ASKED = [text for _, text in draw_corpus(30, 1)]
 
 
 def fitted(documents: list[Labelled], options: Options, **more: Any) -> TextClassifier:
@@ -129,7 +129,7 @@ def assert_same_scores(
 @EVERY
 def test_classifier_learns_to_separate_classes(options: Options) -> None:
     model = cached_model(options)
-    assert model.score(ASKED, [label for label, _ in drawn(30, 1)]) > 0.8
+    assert model.score(ASKED, [label for label, _ in draw_corpus(30, 1)]) > 0.8
     np.testing.assert_allclose(model.predict_proba(ASKED).sum(axis=1), 1, rtol=1e-9)
 
 
@@ -472,7 +472,7 @@ def test_unsupported_prior_shape_is_refused(name: str) -> None:
         if shape == "symmetric" or traits.BACKGROUND in OFFERED_TRAITS[name]["counts"]:
             assert (
                 fitted(CORPUS, {"classifier": name}, prior_shape=shape).score(
-                    ASKED, [label for label, _ in drawn(30, 1)]
+                    ASKED, [label for label, _ in draw_corpus(30, 1)]
                 )
                 > 0.7
             )

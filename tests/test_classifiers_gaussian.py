@@ -43,7 +43,7 @@ KINDS = [(separate, shape) for separate in (False, True) for shape in SHAPES]
 EVERY_KIND = pytest.mark.parametrize(("separate", "shape"), KINDS)
 
 
-def drawn(seed: int = 1, sizes: tuple[int, ...] = (30, 20, 45), n_features: int = 4) -> Data:
+def draw_points(seed: int = 1, sizes: tuple[int, ...] = (30, 20, 45), n_features: int = 4) -> Data:
     """Documents of classes of several sizes, shuffled; features far from 0 and of unlike spread."""
     random = np.random.default_rng(seed)
     parts = [
@@ -95,9 +95,9 @@ def simplified(covariance: Floats, shape: str) -> Floats:
 def test_gaussian_densities_match_scipy(
     separate: bool, shape: str, shrinkage: float | None
 ) -> None:
-    data = drawn()
+    data = draw_points()
     model = fitted(data, separate=separate, shape=shape, shrinkage=shrinkage)
-    asked = drawn(2)[0]
+    asked = draw_points(2)[0]
     wanted = [
         multivariate_normal(mean, cov).logpdf(asked)
         for mean, cov in zip(model.means, covariances_of(model), strict=True)
@@ -107,7 +107,7 @@ def test_gaussian_densities_match_scipy(
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_gaussian_without_shrinkage_is_maximum_likelihood(shape: str) -> None:
-    features, classes = drawn()
+    features, classes = draw_points()
     wanted = [np.cov(features[classes == k].T, bias=True) for k in range(3)]
     pooled = np.average(wanted, axis=0, weights=prior_of(classes))
     found = covariances_of(fitted((features, classes), separate=True, shape=shape))
@@ -126,12 +126,12 @@ def test_gaussian_without_shrinkage_is_maximum_likelihood(shape: str) -> None:
 def test_shared_covariances_match_linear_discriminant_analysis_of_scikit_learn(
     shrinkage: float,
 ) -> None:
-    features, classes = drawn()
+    features, classes = draw_points()
     reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(
         features, classes
     )
     model = fitted((features, classes), shrinkage=shrinkage)
-    asked = drawn(3)[0]
+    asked = draw_points(3)[0]
     joint = model.compute_log_density(asked) + np.log(prior_of(classes))
     np.testing.assert_allclose(
         normalize_log_joint(joint), reference.predict_log_proba(asked), rtol=1e-7, atol=1e-7
@@ -184,7 +184,7 @@ def test_singular_covariance_without_shrinkage_is_refused(separate: bool, shape:
 
 
 def test_fewer_documents_than_features_without_shrinkage_are_refused() -> None:
-    features, classes = drawn(sizes=(3, 3), n_features=8)
+    features, classes = draw_points(sizes=(3, 3), n_features=8)
     with pytest.raises(UsageError, match="too few documents for so many features"):
         fitted((features, classes))
 
@@ -209,7 +209,7 @@ def test_gaussian_without_features_or_documents_is_finite(separate: bool, shape:
 
 
 def test_densities_do_not_depend_on_the_block_size(monkeypatch: Any) -> None:
-    data = drawn(sizes=(9, 9, 9, 9, 9))
+    data = draw_points(sizes=(9, 9, 9, 9, 9))
     model = fitted(data, separate=True)
     together = model.compute_log_density(data[0])
     monkeypatch.setattr(gaussian, "MAX_BLOCK_TERM_WEIGHTS", 2 * data[0].size)
@@ -217,7 +217,7 @@ def test_densities_do_not_depend_on_the_block_size(monkeypatch: Any) -> None:
 
 
 def test_densities_of_features_far_from_zero_keep_precision() -> None:
-    features, classes = drawn()
+    features, classes = draw_points()
     near, far = (
         fitted((rows, classes)).compute_log_density(rows) for rows in (features, features + 1e6)
     )
@@ -322,7 +322,7 @@ corpora = st.lists(
 )
 
 
-def drawn_texts(n_documents: int = 60) -> tuple[list[str], list[str]]:
+def draw_texts(n_documents: int = 60) -> tuple[list[str], list[str]]:
     """Texts of three topics and their labels."""
     draw = np.random.default_rng(3)
     words = np.array([f"word{number:02d}" for number in range(40)])
@@ -340,9 +340,9 @@ def of(model: TextClassifier) -> GaussianDiscriminantAnalysis:
 
 def test_gaussian_scores_match_scikit_learn_on_the_same_features() -> None:
     """As far as float32 goes, in which the model is kept."""
-    texts, labels = drawn_texts()
+    texts, labels = draw_texts()
     model = TextClassifier(**PLAIN, latent=8, shrinkage=0.1).fit(texts, labels)
-    asked = drawn_texts(90)[0][60:]
+    asked = draw_texts(90)[0][60:]
     rows, _ = of(model).latent_space.project(
         model.fitted.counter.count([text.encode() for text in texts]).to_matrix()
     )
@@ -391,7 +391,7 @@ def test_singular_maximum_likelihood_error_names_the_remedy(tmp_path: Path) -> N
 
 def test_covariances_larger_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discriminant, "MAX_COVARIANCE_NUMBERS", 100)
-    texts, labels = drawn_texts()
+    texts, labels = draw_texts()
     TextClassifier(**PLAIN, latent=10).fit(texts, labels)
     with pytest.raises(
         UsageError, match="3 covariances of 10 features are too many; use covariance=shared"
@@ -400,7 +400,7 @@ def test_covariances_larger_than_the_limit_are_refused(monkeypatch: pytest.Monke
 
 
 def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
-    texts, labels = drawn_texts()
+    texts, labels = draw_texts()
     write("c.tsv", "".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)))
     write("prior", "c0\t0\nc1\t1\nc2\t2\n")
     train = (
@@ -435,7 +435,7 @@ def test_inspect_shows_the_linear_boundary(tmp_path: Path) -> None:
 def test_inspect_shows_means_covariances_and_boundaries_in_original_units(
     covariance: str, shape: str, tmp_path: Path
 ) -> None:
-    points, classes = drawn(n_features=3)
+    points, classes = draw_points(n_features=3)
     points *= [1.0, 10.0, 0.1]
     lines = [
         ",".join([f"c{label}", *map(repr, point)])

@@ -52,7 +52,7 @@ WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 PLAIN: dict[str, Any] = {"classifier": "logistic", "stemmer": "none", "stop_words": "none"}
 
 
-def drawn(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[str]]:
+def draw_corpus(seed: int, n: int = 60, labels: str = "ABC") -> tuple[list[str], list[str]]:
     """Texts whose words depend on their class a little."""
     generator = np.random.default_rng(seed)
     classes = generator.integers(len(labels), size=n)
@@ -76,7 +76,7 @@ def training(
 
 
 def fitted(seed: int = 1, **parameters: Any) -> TextClassifier:
-    return TextClassifier(**{**PLAIN, **parameters}).fit(*drawn(seed))
+    return TextClassifier(**{**PLAIN, **parameters}).fit(*draw_corpus(seed))
 
 
 def loss(scores: Floats, truth: NDArray[np.integer[Any]]) -> float:
@@ -116,7 +116,7 @@ def by_hand(texts: list[str], labels: list[str], alpha: float) -> tuple[Floats, 
 @examples(6)
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.1, 1.0]), alpha=st.sampled_from([0.5, 1.0]))
 def test_logistic_fit_minimises_the_written_objective(seed: int, l2: float, alpha: float) -> None:
-    texts, labels = drawn(seed, 30)
+    texts, labels = draw_corpus(seed, 30)
     given_ = training(texts, labels, alpha, l2=l2)
     model = LogisticRegression.estimate(given_)
     x, scale = by_hand(texts, labels, alpha)
@@ -142,7 +142,7 @@ def test_logistic_fit_minimises_the_written_objective(seed: int, l2: float, alph
 def test_strengths_of_a_large_corpus_are_compared_with_few_iterations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    texts, labels = drawn(1, 200)
+    texts, labels = draw_corpus(1, 200)
     settled = LogisticRegression.estimate(training(texts, labels))
     monkeypatch.setattr(logistic, "MAX_CHEAP_ITERATION_NUMBERS", 1000)
     ended = LogisticRegression.estimate(training(texts, labels))
@@ -159,7 +159,7 @@ def test_strengths_of_a_large_corpus_are_compared_with_few_iterations(
 @pytest.mark.parametrize("seed", range(rounds(2, 6)))
 def test_auto_l2_maximises_the_probability_of_held_out_documents(seed: int) -> None:
     """After calibration; each strength is fitted by itself, from the start."""
-    texts, labels = drawn(seed, 150)
+    texts, labels = draw_corpus(seed, 150)
     model = TextClassifier(**PLAIN).fit(texts, labels)
     (chosen, _, _), grid = (
         model.fitted.parameters.classifier_arrays["outcome"].tolist(),
@@ -186,7 +186,7 @@ def test_auto_l2_maximises_the_probability_of_held_out_documents(seed: int) -> N
 def test_auto_l2_tries_weaker_penalties_while_they_improve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    texts, labels = drawn(5, 100)
+    texts, labels = draw_corpus(5, 100)
     falling = iter(np.linspace(1, 0, 20).tolist())
     monkeypatch.setattr(logistic, "WEAKER_L2", (0.3, 1e-4))
     monkeypatch.setattr(LogisticRegression, "compute_held_out_loss", lambda _: next(falling))
@@ -196,7 +196,7 @@ def test_auto_l2_tries_weaker_penalties_while_they_improve(
 
 
 def test_held_out_documents_are_not_in_the_model_that_scores_them() -> None:
-    texts, labels = drawn(2, 150)
+    texts, labels = draw_corpus(2, 150)
     given_ = training(
         [f"{text} own{number}" for number, text in enumerate(texts)], labels, l2=0.001
     )
@@ -233,7 +233,7 @@ def test_logistic_fits_a_class_per_document() -> None:
 
 
 def test_classes_of_one_held_out_document_are_fitted() -> None:
-    texts, labels = drawn(4, 60)
+    texts, labels = draw_corpus(4, 60)
     rare = [f"rare{number}" for number in range(6)]
     model = TextClassifier(**PLAIN).fit([*texts, *rare], [*labels, *rare])
     assert model.fitted.parameters.classifier_arrays["outcome"][0] in (
@@ -254,7 +254,7 @@ def test_logistic_model_without_terms_can_be_loaded(tmp_path: Path) -> None:
 
 
 def test_class_prior_shifts_the_scores() -> None:
-    asked = drawn(9)[0]
+    asked = draw_corpus(9)[0]
     plain = fitted(calibration="none")
     moved = fitted(calibration="none", class_prior={"A": 8, "B": 1, "C": 1})
     shares = plain.fitted.statistics.class_documents / plain.fitted.statistics.n_documents
@@ -296,7 +296,7 @@ seeds = st.integers(0, 2**32 - 1)
 strengths = st.sampled_from([0.01, 0.3, 1.0, 20.0])
 
 
-def drawn_rows(
+def draw_rows(
     seed: int,
     documents: int = 25,
     terms: int = 12,
@@ -349,7 +349,7 @@ def problem_of(
 
 @given(seed=seeds, l2=strengths)
 def test_gradient_matches_finite_differences(seed: int, l2: float) -> None:
-    features, scales, classes = drawn_rows(seed)
+    features, scales, classes = draw_rows(seed)
     problem = problem_of(features, scales, classes)
     generator = np.random.default_rng(seed)
     point, way = (
@@ -370,7 +370,7 @@ def test_gradient_matches_finite_differences(seed: int, l2: float) -> None:
 @examples(3)
 @given(seed=seeds, l2=strengths)
 def test_minimum_matches_scipy_and_the_excess_estimate_is_accurate(seed: int, l2: float) -> None:
-    features, scales, classes = drawn_rows(seed)
+    features, scales, classes = draw_rows(seed)
     problem = problem_of(features, scales, classes)
     shape = scales.shape
 
@@ -403,7 +403,7 @@ def test_minimum_matches_scipy_and_the_excess_estimate_is_accurate(seed: int, l2
 @pytest.mark.parametrize("l2", [0.01, 0.3, 1.0, 20.0])
 def test_single_precision_probabilities_match_scikit_learn(l2: float) -> None:
     for seed in range(rounds(2, 5)):
-        features, scales, classes = drawn_rows(seed, 300, equal=True)
+        features, scales, classes = draw_rows(seed, 300, equal=True)
         problem = problem_of(features, scales, classes, np.float32)
         point = minimise(problem, l2, problem.make_start(), MAX_SETTLED_EXCESS_NATS).point
         oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features * scales[:, 0], classes)
@@ -413,7 +413,7 @@ def test_single_precision_probabilities_match_scikit_learn(l2: float) -> None:
 
 
 def test_more_iterations_never_increase_the_excess_in_single_precision() -> None:
-    problem = problem_of(*drawn_rows(3, 200, 12, alone=False), np.float32)
+    problem = problem_of(*draw_rows(3, 200, 12, alone=False), np.float32)
     excesses = [
         minimise(problem, 0.001, problem.make_start(), 0.0, most).excess for most in range(40)
     ]
@@ -422,7 +422,7 @@ def test_more_iterations_never_increase_the_excess_in_single_precision() -> None
 
 
 def test_unconverged_fit_reports_iterations_and_excess() -> None:
-    problem = problem_of(*drawn_rows(1))
+    problem = problem_of(*draw_rows(1))
     fit = minimise(problem, 0.01, problem.make_start(), max_iterations=2)
     assert fit.iterations == 2
     assert fit.excess > MAX_SEARCH_EXCESS_NATS
@@ -430,7 +430,7 @@ def test_unconverged_fit_reports_iterations_and_excess() -> None:
 
 
 def test_start_at_the_minimum_needs_no_iteration() -> None:
-    problem = problem_of(*drawn_rows(1))
+    problem = problem_of(*draw_rows(1))
     fit = minimise(problem, 0.1, problem.make_start())
     again = minimise(problem, 0.1, fit.point)
     assert fit.iterations > 0
@@ -439,7 +439,7 @@ def test_start_at_the_minimum_needs_no_iteration() -> None:
 
 
 def test_strong_penalty_leaves_the_class_proportions() -> None:
-    features, scales, classes = drawn_rows(5, 40)
+    features, scales, classes = draw_rows(5, 40)
     problem = problem_of(features, scales, classes)
     fit = minimise(problem, 1e9, problem.make_start())
     assert np.abs(problem.compute_scaled_weights(fit.point.coefficients)).max() < 1e-6
@@ -451,7 +451,7 @@ def test_strong_penalty_leaves_the_class_proportions() -> None:
 @examples(6)
 @given(seed=seeds)
 def test_class_without_documents_is_impossible_and_changes_nothing(seed: int) -> None:
-    features, scales, classes = drawn_rows(seed, absent=True)
+    features, scales, classes = draw_rows(seed, absent=True)
     problem = problem_of(features, scales, classes)
     others = problem_of(features, scales[:, [0, 2]], classes // 2)
     one, other = (

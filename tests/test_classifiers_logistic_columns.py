@@ -38,7 +38,7 @@ COLUMNS: dict[str, Any] = {"categorical": "colour", "count": "visits", "numeric"
 COLOURS = ("blue", "grey", "red")
 
 
-def drawn(n: int, seed: int = 0, *, missing: bool = True) -> tuple[list[Row], list[str]]:
+def draw_rows(n: int, seed: int = 0, *, missing: bool = True) -> tuple[list[Row], list[str]]:
     """People of three towns, with a text, a colour, visits, an age and a size in the millions; some values are missing."""
     random = np.random.default_rng(seed)
     rows, labels = [], []
@@ -67,8 +67,8 @@ def drawn(n: int, seed: int = 0, *, missing: bool = True) -> tuple[list[Row], li
     return rows, labels
 
 
-ROWS, LABELS = drawn(60)
-ASKED = [*drawn(20, 1)[0], {"text": "snow", "colour": "green", "age": 1e100}, {}]
+ROWS, LABELS = draw_rows(60)
+ASKED = [*draw_rows(20, 1)[0], {"text": "snow", "colour": "green", "age": 1e100}, {}]
 
 
 def without_text(rows: list[Row]) -> list[Row]:
@@ -127,7 +127,7 @@ def test_column_probabilities_match_scikit_learn_on_indicators_and_scaled_number
 @examples(3)
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.3, 1.0]))
 def test_fit_of_text_and_columns_minimises_the_written_objective(seed: int, l2: float) -> None:
-    rows, labels = drawn(30, seed)
+    rows, labels = draw_rows(30, seed)
     model = logistic(rows, labels, l2=l2, smoothing=1)
     x, scale = by_hand([row["text"] for row in rows], labels, 1.0)
     beside = features(rows, StandardScaler().fit(numbers(rows)))

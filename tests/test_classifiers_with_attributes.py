@@ -105,7 +105,7 @@ def test_missing_and_unknown_values_do_not_change_scores() -> None:
     assert of_hair[0].tolist() == of_hair[1].tolist() == of_hair[2].tolist()
 
 
-def drawn(n: int, seed: int = 0) -> tuple[list[Row], list[str]]:
+def draw_rows(n: int, seed: int = 0) -> tuple[list[Row], list[str]]:
     """People of two towns, with a text, a colour, visits and an age; some values are missing."""
     random = np.random.default_rng(seed)
     rows, labels = [], []
@@ -135,8 +135,8 @@ def drawn(n: int, seed: int = 0) -> tuple[list[Row], list[str]]:
 
 
 COLUMNS: dict[str, Any] = {"categorical": "colour", "count": "visits", "numeric": "age"}
-ROWS, LABELS = drawn(60)
-ASKED = drawn(20, 1)[0]
+ROWS, LABELS = draw_rows(60)
+ASKED = draw_rows(20, 1)[0]
 
 
 def fitted(**parameters: Any) -> TextClassifier:

@@ -41,12 +41,16 @@ def desk(fresh: Path) -> Path:
     return fresh
 
 
-def jsonl(*arguments: str) -> list[dict[str, Any]]:
+def read_drift_log(*arguments: str) -> list[dict[str, Any]]:
     return succeed("drift", *arguments, "--output", "jsonl").records
 
 
 def test_drift_last_combines_runs_of_a_log(desk: Path) -> None:
-    singly, [together], [at_once] = jsonl("log"), jsonl("log", "--last", "9"), jsonl("all")
+    singly, [together], [at_once] = (
+        read_drift_log("log"),
+        read_drift_log("log", "--last", "9"),
+        read_drift_log("all"),
+    )
     assert [(run["runs"], run["documents"]) for run in (*singly, together)] == [
         (1, 3),
         (1, 3),
@@ -60,8 +64,8 @@ def test_drift_last_combines_runs_of_a_log(desk: Path) -> None:
             key: value if value is None else pytest.approx(value, rel=1e-7)
             for key, value in at_once[name].items()
         }
-    assert jsonl("log", "--last", "1") == singly[2:]
-    [last_two] = jsonl("log", "--last", "2")
+    assert read_drift_log("log", "--last", "1") == singly[2:]
+    [last_two] = read_drift_log("log", "--last", "2")
     assert (last_two["documents"], last_two["since"]) == (6, singly[1]["time"])
     shown = succeed("drift log --last 2").text.splitlines()
     assert [line.split()[:2] for line in shown[2:5]] == [
@@ -75,7 +79,7 @@ def test_drift_last_combines_runs_of_a_log(desk: Path) -> None:
 def test_gates_apply_to_the_combined_last_runs(desk: Path) -> None:
     write("strange", "zzyx qwrt plmk vbnm hjkl")
     succeed("classify strange --drift log")
-    newest, [together] = jsonl("log")[-1], jsonl("log", "--last", "4")
+    newest, [together] = read_drift_log("log")[-1], read_drift_log("log", "--last", "4")
     between = (newest["unknown"]["distance"] + together["unknown"]["distance"]) / 2
     gate = ["--fail-over", f"unknown={between}"]
     assert together["unknown"]["distance"] < between
@@ -108,8 +112,8 @@ def test_run_without_documents_does_not_hide_an_alarm(desk: Path) -> None:
         log.write(json.dumps(empty) + "\n")  # as an older nbtext wrote it
     done = nbtext("drift log --fail-over unknown=1")
     assert (done.status, "newest    moved: " in done.text) == (6, True)
-    assert [run["documents"] for run in jsonl("log")] == [3, 3, 3, 1]
-    assert jsonl("log", "--last", "2")[0]["documents"] == 4
+    assert [run["documents"] for run in read_drift_log("log")] == [3, 3, 3, 1]
+    assert read_drift_log("log", "--last", "2")[0]["documents"] == 4
 
 
 def test_log_without_documents_is_refused(desk: Path) -> None:
@@ -127,7 +131,7 @@ def test_log_without_documents_is_refused(desk: Path) -> None:
 def test_models_in_one_log_are_distinguished_by_their_files(desk: Path) -> None:
     succeed("train", SERVICE_DESK / "test", "-m", "other")
     succeed("classify day0 -m other --drift log")
-    [other] = jsonl("log", "--last", "9")
+    [other] = read_drift_log("log", "--last", "9")
     assert (other["model"], other["runs"], other["documents"]) == (str(desk / "other"), 1, 3)
     assert succeed("drift log --last 9").text.endswith(
         "left out  3 runs of another model file, or of an older nbtext\n"
@@ -138,23 +142,23 @@ def test_models_in_one_log_are_distinguished_by_their_files(desk: Path) -> None:
     write(
         "log", "".join(json.dumps(line) + "\n" for line in [lines[0], lines[1], lines[3], lines[2]])
     )
-    assert [run["model"] for run in jsonl("log")] == [
+    assert [run["model"] for run in read_drift_log("log")] == [
         None,
         None,
         str(desk / "other"),
         str(desk / "nbtext.joblib"),
     ]
-    assert jsonl("log", "--last", "2")[0]["runs"] == 1
+    assert read_drift_log("log", "--last", "2")[0]["runs"] == 1
 
 
 def test_runs_before_and_after_an_update_are_combined(desk: Path) -> None:
     succeed("update", SERVICE_DESK / "test")
     for day in ("day0", "day1"):
         succeed("classify", day, "--drift", "log")
-    [together] = jsonl("log", "--last", "4")
+    [together] = read_drift_log("log", "--last", "4")
     assert (together["runs"], together["documents"]) == (4, 12)
     assert "left out" not in succeed("drift log --last 4").text
-    singly = [run["unknown"] for run in jsonl("log")[-4:]]
+    singly = [run["unknown"] for run in read_drift_log("log")[-4:]]
     assert (
         min(one["distance"] for one in singly)
         <= together["unknown"]["distance"]
@@ -188,13 +192,13 @@ def test_drift_since_selects_runs_by_time(desk: Path) -> None:
         ("2026-03-02T12:00+02:00", 1),
         ("2026-03-01T23:00-01:00", 2),
     ):
-        [together] = jsonl("log", "--since", begin)
+        [together] = read_drift_log("log", "--since", begin)
         assert (together["runs"], together["since"], together["time"]) == (
             runs,
             times[-runs],
             times[-1],
         )
-    [together] = jsonl("log", "--since", "2026-03-01", "--last", "2")
+    [together] = read_drift_log("log", "--since", "2026-03-01", "--last", "2")
     assert together["runs"] == 2
     line = fail(4, "drift log --since 2026-03-03 --fail-over any=1")
     assert (

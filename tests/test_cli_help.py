@@ -50,7 +50,7 @@ def test_help_works_with_long_and_short_option(command: list[str]) -> None:
 
 
 @cache
-def helps(width: int) -> dict[str, str]:
+def collect_help(width: int) -> dict[str, str]:
     """All that is said of commands and topics on a terminal so wide, by one process; `test_help_works_with_long_and_short_option` has one for each."""
     names = (*COMMAND_SUMMARIES, *OLD_COMMANDS)
     lines = [
@@ -72,7 +72,7 @@ def helps(width: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_help_is_not_wider_than_the_terminal(width: int) -> None:
-    for line, text in helps(width).items():
+    for line, text in collect_help(width).items():
         assert max(map(len, text.splitlines())) <= width, line
 
 
@@ -116,7 +116,9 @@ def test_help_commands_lists_every_command_and_the_options() -> None:
 
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_help_shows_common_options_and_help_all_the_others(command: str) -> None:
-    short, everything = (helps(80)[f"{command} {option}"] for option in ("--help", "--help-all"))
+    short, everything = (
+        collect_help(80)[f"{command} {option}"] for option in ("--help", "--help-all")
+    )
     assert len(short.splitlines()) <= 63
     options = [
         each
@@ -258,7 +260,7 @@ def test_unknown_commands_and_options_are_refused_in_one_line(arguments: list[st
 
 
 def examples(command: str) -> list[str]:
-    text = helps(200)[f"{command} --help"]
+    text = collect_help(200)[f"{command} --help"]
     found = re.search(r"^Examples:\n((?:  .*\n)+)", text, re.MULTILINE)
     assert found is not None
     return [line.strip() for line in found[1].splitlines()]

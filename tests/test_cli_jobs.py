@@ -43,7 +43,9 @@ ROWS = [
 random.Random(1).shuffle(ROWS)
 
 
-def small(*arguments: str | Path, size: str = "100", cwd: Path, stdin: bytes = b"") -> Result:
+def run_with_small_shards(
+    *arguments: str | Path, size: str = "100", cwd: Path, stdin: bytes = b""
+) -> Result:
     """The command with shards of ``size`` bytes."""
     return run(
         [sys.executable, "-m", "tests.small_shards", size, *arguments],
@@ -127,7 +129,9 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
     """How training ended, and the model."""
     path = folder / f"m{jobs}"
     path.unlink(missing_ok=True)
-    result = small("train", *arguments, "-m", path.name, "-j", jobs, "-v", cwd=folder, size=size)
+    result = run_with_small_shards(
+        "train", *arguments, "-m", path.name, "-j", jobs, "-v", cwd=folder, size=size
+    )
     notes = [
         note.partition(": ")[2].partition(", smoothing")[0]
         for note in result.notes
@@ -194,7 +198,7 @@ def test_file_lists_and_standard_input_give_the_same_model(corpora: Path) -> Non
     models = []
     for jobs in ("1", "2"):
         succeeded(
-            small(
+            run_with_small_shards(
                 "train",
                 "-",
                 "plain.tsv",
@@ -306,7 +310,7 @@ def test_predictions_keep_their_order_and_are_the_same(
         {f"{number}": "\0" if number in (7, 8) else "a cat" for number in range(12)},
     )
     results = [
-        small(
+        run_with_small_shards(
             "classify",
             *arguments,
             "-m",
@@ -330,7 +334,7 @@ def test_evaluation_is_the_same_to_the_last_digit(corpora: Path) -> None:
     runs = []
     for jobs in JOBS:
         more = ("--errors", "mistakes", "--training", "plain.tsv", "--by", "1", "-o", "json")
-        result = small(
+        result = run_with_small_shards(
             "evaluate", "long.tsv", "latin.tsv", "-m", "model", *more, "-v", "-j", jobs, cwd=corpora
         )
         runs.append((result, (corpora / "mistakes").read_bytes()))
@@ -362,7 +366,7 @@ def test_cross_validation_is_the_same_to_the_last_digit(
     runs: list[tuple[Any, ...]] = []
     for jobs in JOBS[:3]:
         options = ("--folds", "3") if "--leave-one-out" not in arguments else ()
-        result = small(
+        result = run_with_small_shards(
             "cross-validate",
             "days.tsv",
             *columns,
@@ -387,7 +391,9 @@ def test_spawned_or_unavailable_processes_give_the_same_results(corpora: Path, c
     size = f"1000:{change}"
     assert trained(corpora, "2", "plain.tsv", size=size) == trained(corpora, "1", "plain.tsv")
     answers = [
-        small("classify", "plain.tsv", "-m", "model", "-j", jobs, cwd=corpora, size=size)
+        run_with_small_shards(
+            "classify", "plain.tsv", "-m", "model", "-j", jobs, cwd=corpora, size=size
+        )
         for jobs in ("1", "2")
     ]
     assert succeeded(answers[0]).out == succeeded(answers[1]).out
@@ -427,7 +433,9 @@ def test_updates_and_forget_give_the_same_model(corpora: Path, once: tuple[str, 
             ("forget", "half.tsv", *once),
         ]
         for command, path, *options in steps:
-            result = small(command, path, "-m", "m", *options, "-v", "-j", jobs, cwd=corpora)
+            result = run_with_small_shards(
+                command, path, "-m", "m", *options, "-v", "-j", jobs, cwd=corpora
+            )
             assert result.status == 0, result
             notes = [note for note in result.notes if not note.startswith("nbtext: m: ")]
             seen.append((jobs, notes, (corpora / "m").read_bytes()))

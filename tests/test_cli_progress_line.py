@@ -192,7 +192,7 @@ def test_slow_commands_show_progress_and_remove_it(
     assert "━" not in done.text
 
 
-def drawn(
+def render_progress(
     share: float | None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -207,11 +207,13 @@ def drawn(
 def test_remaining_time_is_shown_if_the_total_is_known(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert drawn(0.25, monkeypatch, capsys).endswith(
+    assert render_progress(0.25, monkeypatch, capsys).endswith(
         " 1,500 documents, 500 per second, 0:00:09 left"
     )
-    assert drawn(None, monkeypatch, capsys) == "1,500 documents, 500 per second"
-    assert drawn(0.25, monkeypatch, capsys, COLUMNS="30") == "1,500 documents, 500 per seco"
+    assert render_progress(None, monkeypatch, capsys) == "1,500 documents, 500 per second"
+    assert (
+        render_progress(0.25, monkeypatch, capsys, COLUMNS="30") == "1,500 documents, 500 per seco"
+    )
     ProgressLine().draw((Step("fold", 1, 4), Step("iteration", 30)), 10.0)
     assert capsys.readouterr().err == ERASED + "1 of 4 folds, 30 iterations, "
 
@@ -219,7 +221,7 @@ def test_remaining_time_is_shown_if_the_total_is_known(
 def test_progress_has_no_colour_with_no_color(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = drawn(0.5, monkeypatch, capsys, NO_COLOR="1")
+    line = render_progress(0.5, monkeypatch, capsys, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*m", line)
     assert "━" in line
 

@@ -11,7 +11,7 @@ from nbtext.cli.help import TOPICS
 from nbtext.cli.main import COMMAND_SUMMARIES
 from nbtext.settings import FORMATS
 from tests.process import REPOSITORY, fail, succeed
-from tests.test_cli_help import helps
+from tests.test_cli_help import collect_help
 
 
 def test_help_without_a_topic_lists_the_topics() -> None:
@@ -39,7 +39,7 @@ def test_each_topic_file_is_listed() -> None:
 @pytest.mark.parametrize("command", COMMAND_SUMMARIES)
 def test_help_of_a_command_equals_its_help_option(command: str) -> None:
     for width in (60, 100, 200):
-        assert helps(width)[f"help {command}"] == helps(width)[f"{command} --help"]
+        assert collect_help(width)[f"help {command}"] == collect_help(width)[f"{command} --help"]
 
 
 def test_unknown_topics_are_refused_in_one_line() -> None:

@@ -60,7 +60,7 @@ def with_subject(message: EmailMessage, subject: str, charset: str) -> bytes:
     return f"Subject: {Header(subject, charset).encode()}\n".encode() + message.as_bytes()
 
 
-def made(chance: random.Random) -> tuple[bytes, str]:
+def make_mail(chance: random.Random) -> tuple[bytes, str]:
     """Return a message, and what a person sees of it."""
     charset = chance.choice(list(WORDS))
     message = EmailMessage()
@@ -136,7 +136,7 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.parametrize("seed", some(range(240), 120))
 def test_usual_mail_matches_the_email_package(seed: int) -> None:
-    message, text = made(random.Random(seed))
+    message, text = make_mail(random.Random(seed))
     assert by_nbtext(message) == by_email(message) == words(text)
 
 

@@ -39,7 +39,7 @@ def analysis(**given: Any) -> Analysis:
     return Analysis(Settings.from_values({"stemmer": "none", **given}))
 
 
-def counted(labelled: Corpus, **given: Any) -> CorpusCounts:
+def count_texts(labelled: Corpus, **given: Any) -> CorpusCounts:
     return count([(label, text.encode()) for label, text in labelled], analysis(**given))
 
 
@@ -58,12 +58,12 @@ def of_words(labelled: Corpus, words: set[str]) -> Corpus:
 def test_restricted_counts_equal_counts_of_texts_without_the_other_words(
     labelled: Corpus, words: set[str]
 ) -> None:
-    counts = counted(labelled)
+    counts = count_texts(labelled)
     vocabulary = counts.table.vocabulary
     kept = np.array(
         [vocabulary.get_term(term) in words for term in range(len(vocabulary))], np.bool_
     )
-    found, wanted = counts.restrict_terms(kept), counted(of_words(labelled, words))
+    found, wanted = counts.restrict_terms(kept), count_texts(of_words(labelled, words))
     assert to_dictionaries(found.table) == to_dictionaries(wanted.table)
     rows = sorted(map(tuple, dense(found)))
     assert rows == sorted(map(tuple, dense(wanted)))
@@ -82,7 +82,7 @@ def dense(counts: CorpusCounts) -> list[list[int]]:
 
 
 def test_kept_ngram_keeps_its_words() -> None:
-    vocabulary = counted([("x", "ant bee cat dog")], ngrams=3).table.vocabulary
+    vocabulary = count_texts([("x", "ant bee cat dog")], ngrams=3).table.vocabulary
     names = [vocabulary.get_term(term) for term in range(len(vocabulary))]
     kept = include_ngram_parts(vocabulary, np.array([name == "bee cat dog" for name in names]))
     assert {name for name, stays in zip(names, kept.tolist(), strict=True) if stays} == {
@@ -92,7 +92,7 @@ def test_kept_ngram_keeps_its_words() -> None:
         "bee cat",
         "bee cat dog",
     }
-    other = counted([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).table.vocabulary
+    other = count_texts([("x", "cat bee"), ("y", "bee cat eel")], ngrams=3).table.vocabulary
     known = is_in_vocabulary(vocabulary, other)
     assert {other.get_term(term) for term in np.flatnonzero(known).tolist()} == {
         "bee",
@@ -116,7 +116,7 @@ def test_selected_documents_can_get_other_labels(labelled: Corpus, data: st.Data
 
 def test_find_first_impossible_returns_none_for_counted_documents() -> None:
     learnt = [("x", "ant bee"), ("x", "ant"), ("y", "cat")]
-    assert _find_first_impossible(counted(learnt), *documents(learnt[:2])) is None
+    assert _find_first_impossible(count_texts(learnt), *documents(learnt[:2])) is None
 
 
 def test_category_terms_cannot_occur_in_texts() -> None:

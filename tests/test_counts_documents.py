@@ -29,7 +29,7 @@ LABELLED = st.lists(
 Documents = list[tuple[str, bytes]]
 
 
-def counted(documents: Documents, size: int = 4, ngrams: int = 1) -> CorpusCounts:
+def count_texts(documents: Documents, size: int = 4, ngrams: int = 1) -> CorpusCounts:
     return count(documents, Analysis(replace(PARAMETERS, sample=size, ngrams=ngrams)))
 
 
@@ -64,7 +64,7 @@ def expected(documents: Documents, size: int) -> list[tuple[int, str, dict[str, 
 def test_sample_contains_the_documents_with_the_smallest_hashes(
     documents: Documents, size: int
 ) -> None:
-    counts = counted(documents, size)
+    counts = count_texts(documents, size)
     assert contents(counts.sample, counts) == expected(documents, size)
     assert counts.sample.is_complete == (len(documents) <= size)
     assert all(number <= counts.sample.bound for number, *_ in contents(counts.sample, counts))
@@ -74,7 +74,10 @@ def test_sample_contains_the_documents_with_the_smallest_hashes(
 def test_sample_of_a_union_is_found_in_the_union_of_samples(
     first: Documents, second: Documents, size: int
 ) -> None:
-    together, sum_ = counted(first + second, size), counted(first, size) + counted(second, size)
+    together, sum_ = (
+        count_texts(first + second, size),
+        count_texts(first, size) + count_texts(second, size),
+    )
     assert contents(sum_.sample, sum_) == contents(together.sample, together)
     assert sum_.table == together.table
     assert sum_.sample.bound == together.sample.bound
@@ -85,15 +88,15 @@ def test_removed_documents_leave_the_sample_and_evicted_ones_do_not_return(
     first: Documents, second: Documents, size: int
 ) -> None:
     whole, remaining = (
-        counted(first + second, size),
-        counted(first + second, size) - counted(second, size),
+        count_texts(first + second, size),
+        count_texts(first + second, size) - count_texts(second, size),
     )
     kept, left = (
         Counter(map(str, contents(whole.sample, whole))),
         Counter(map(str, expected(second, 100))),
     )
     assert Counter(map(str, contents(remaining.sample, remaining))) == kept - left
-    assert remaining.table == counted(first, size).table
+    assert remaining.table == count_texts(first, size).table
     last = int(remaining.sample.documents.hashes.max(initial=0))
     assert remaining.sample.bound == (MAX_HASH if whole.sample.is_complete else last)
 
@@ -101,14 +104,14 @@ def test_removed_documents_leave_the_sample_and_evicted_ones_do_not_return(
 @given(LABELLED, st.integers(0, 12))
 def test_bound_is_the_hash_of_a_sampled_document(documents: Documents, size: int) -> None:
     """A hash of another document would tell that it was there, after it was forgotten too."""
-    sample = counted(documents, size).sample
+    sample = count_texts(documents, size).sample
     assert sample.is_complete == (len(documents) <= size and size > 0)
     assert sample.is_complete or sample.bound == max(sample.documents.hashes.tolist(), default=0)
 
 
 def test_uncounted_documents_cannot_be_subtracted() -> None:
     with pytest.raises(UsageError, match="never counted"):
-        counted([("x", b"aa")]) - counted([("x", b"bb")])
+        count_texts([("x", b"aa")]) - count_texts([("x", b"bb")])
 
 
 @given(st.lists(st.binary(max_size=4), min_size=1))
@@ -128,22 +131,22 @@ def test_sample_is_limited_in_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     short = [row for row in expected(documents, 100) if len(row[2]) <= 6]
     ends = np.cumsum([len(row[2]) for row in short])
-    counts = counted(documents, 30)
+    counts = count_texts(documents, 30)
     assert contents(counts.sample, counts) == short[: int(np.searchsorted(ends, 10, side="right"))]
-    halves = counted(documents[:15], 30) + counted(documents[15:], 30)
+    halves = count_texts(documents[:15], 30) + count_texts(documents[15:], 30)
     assert contents(halves.sample, halves) == contents(counts.sample, counts)
 
 
 def test_long_stream_is_sampled_incrementally() -> None:
     documents = [(str(number % 3), b"aa bb %d" % (number * 7919 % 1000)) for number in range(3000)]
-    counts = counted(documents, 50)
+    counts = count_texts(documents, 50)
     assert contents(counts.sample, counts) == expected(documents, 50)
     assert not counts.sample.is_complete
     assert counts.sample.bound < MAX_HASH
 
 
 def test_ngrams_are_part_of_a_sample() -> None:
-    counts = counted([("x", b"aa bb aa bb")], ngrams=2)
+    counts = count_texts([("x", b"aa bb aa bb")], ngrams=2)
     assert [terms for *_, terms in contents(counts.sample, counts)] == [
         {"aa": 2, "bb": 2, "aa bb": 2, "bb aa": 1}
     ]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PARAMETERS = Settings.from_values({"stemmer": "none", "unspaced": "pairs"})
 
 
-def counted(corpus: list[Labelled]) -> tuple[CountTable, CountedDocuments]:
+def count_corpus(corpus: list[Labelled]) -> tuple[CountTable, CountedDocuments]:
     return count_documents(
         [(label, " ".join(terms).encode()) for label, terms in corpus], Analysis(PARAMETERS)
     )
@@ -73,7 +73,7 @@ def rows(matrix: DocumentTermMatrix, statistics: CountTable) -> list[dict[str, f
 def test_weights_match_the_slow_twin(
     weighting: str, corpus: list[Labelled], over: set[str]
 ) -> None:
-    statistics, documents = counted(corpus)
+    statistics, documents = count_corpus(corpus)
     selected = np.array(
         [statistics.vocabulary.get_term(j) in over for j in range(statistics.n_terms)], np.bool_
     )
@@ -107,7 +107,7 @@ def test_weighted_sums_are_bitwise_equal_in_any_order(
     shuffled = random.sample(corpus, len(corpus))
     both = []
     for documents in (corpus, shuffled):
-        statistics, rows_of = counted(documents)
+        statistics, rows_of = count_corpus(documents)
         cells = weigh_cells(
             weighting,
             add_log_sums(statistics, rows_of),
@@ -124,13 +124,13 @@ def test_subset_is_weighted_as_if_alone(corpus: list[Labelled], data: st.DataObj
     chosen = np.array(
         data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any))
     )
-    statistics, documents = counted(corpus)
+    statistics, documents = count_corpus(corpus)
     part, inside = (
         Subsets(statistics, documents).select_table(chosen),
         documents.take(np.flatnonzero(chosen)),
     )
     found = weigh_cells("tfidf", part, np.diff(part.term_offsets) > 0, inside)
-    alone, alone_documents = counted(
+    alone, alone_documents = count_corpus(
         [document for document, here in zip(corpus, chosen.tolist(), strict=True) if here]
     )
     wanted = weigh_cells("tfidf", alone, np.ones(alone.n_terms, np.bool_), alone_documents)
@@ -148,7 +148,7 @@ def test_log_sums_add_and_subtract(corpus: list[Labelled], data: st.DataObject) 
     )
     whole, inside, outside = (
         add_log_sums(
-            *counted(
+            *count_corpus(
                 [document for document, here in zip(corpus, mask.tolist(), strict=True) if here]
             )
         )
@@ -156,11 +156,11 @@ def test_log_sums_add_and_subtract(corpus: list[Labelled], data: st.DataObject) 
     )
     assert inside.combine(outside, 1).table == whole
     assert whole.combine(outside, -1).table == inside
-    assert add_log_sums(*counted(corpus[::-1])) == whole
+    assert add_log_sums(*count_corpus(corpus[::-1])) == whole
 
 
 def test_tfidf_without_documents_raises() -> None:
-    statistics, _ = counted([("x", ["ant"])])
+    statistics, _ = count_corpus([("x", ["ant"])])
     with pytest.raises(ValueError, match="tfidf needs the documents"):
         weigh_cells("tfidf", statistics, np.ones(1, np.bool_), None)
 
@@ -169,7 +169,7 @@ def test_tfidf_without_documents_raises() -> None:
 def test_sample_positions_are_those_of_its_documents(corpus: list[Labelled], size: int) -> None:
     from nbtext.counts.documents import DocumentSample
 
-    _, documents = counted(corpus)
+    _, documents = count_corpus(corpus)
     sample = DocumentSample.from_documents(documents, size).documents
     places = documents.find_sample_rows(sample)
     assert len(set(places.tolist())) == len(sample)

@@ -90,7 +90,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def counted(
+def count_corpus(
     documents: Sequence[Labelled], **settings: Any
 ) -> tuple[CountTable, CountedDocuments, Settings]:
     model = TextClassifier(**settings)
@@ -106,7 +106,7 @@ def counted(
 def test_fold_matches_a_model_trained_separately(settings: dict[str, Any], gone: set[str]) -> None:
     """What is learnt from a part, and said of the rest, is what a model fitted on the part alone learns and says."""
     training = np.array([label not in gone for label, _ in DESK]) & (np.arange(len(DESK)) % 4 != 1)
-    statistics, rows, parameters = counted(DESK, **settings)
+    statistics, rows, parameters = count_corpus(DESK, **settings)
     learnt, blocks = train_and_score(Subsets(statistics, rows), parameters, training, ~training)
     (block,) = blocks
     inside = [document for document, here in zip(DESK, training.tolist(), strict=True) if here]
@@ -145,7 +145,7 @@ def test_class_without_documents_does_not_change_term_selection(by: str) -> None
 
 
 def test_metrics_are_computed_from_predictions_of_all_folds() -> None:
-    statistics, rows, parameters = counted(DESK)
+    statistics, rows, parameters = count_corpus(DESK)
     folds = draw_stratified_folds(rows.classes, 5, np.random.default_rng(0))
     answers = np.empty(len(DESK), np.int64)
     for training, test in folds:
@@ -176,7 +176,7 @@ def test_metrics_are_computed_from_predictions_of_all_folds() -> None:
 
 
 def test_repeats_are_pooled_without_narrower_intervals() -> None:
-    statistics, rows, parameters = counted(DESK, smoothing=1, calibration="none")
+    statistics, rows, parameters = count_corpus(DESK, smoothing=1, calibration="none")
     subsets = Subsets(statistics, rows)
     divisions = [
         draw_stratified_folds(rows.classes, 4, np.random.default_rng(seed)) for seed in range(3)
@@ -211,7 +211,7 @@ def test_random_labels_score_at_chance_with_selected_terms(
     documents = [
         ("ab"[n % 2], " ".join(f"w{word}" for word in row).encode()) for n, row in enumerate(words)
     ]
-    statistics, rows, parameters = counted(documents, top=200, by=by)
+    statistics, rows, parameters = count_corpus(documents, top=200, by=by)
     subsets = Subsets(statistics, rows)
     folds = [
         draw_stratified_folds(rows.classes, 5, np.random.default_rng(seed)) for seed in range(3)
@@ -246,7 +246,7 @@ def test_random_labels_score_at_chance_with_selected_terms(
 def test_leave_one_out_equals_training_on_all_others(settings: dict[str, Any]) -> None:
     documents = [*DESK[::4], ("once", b"one document of its own class")]
     settings = {"smoothing": 0.3, "calibration": "none", **settings}
-    statistics, rows, parameters = counted(documents, **settings)
+    statistics, rows, parameters = count_corpus(documents, **settings)
     (block,) = score_leave_one_out(statistics, rows, parameters)
     for row in range(len(documents)):
         others = documents[:row] + documents[row + 1 :]
@@ -263,7 +263,7 @@ def test_leave_one_out_equals_training_on_all_others(settings: dict[str, Any]) -
 
 
 def test_leave_one_out_in_blocks_gives_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    statistics, rows, parameters = counted(DESK)
+    statistics, rows, parameters = count_corpus(DESK)
     whole = evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0))
     monkeypatch.setattr(
         "nbtext.evaluation.cross_validation.MAX_BLOCK_TERM_WEIGHTS", 7 * statistics.n_classes
@@ -279,7 +279,7 @@ def test_leave_one_out_in_blocks_gives_the_same_result(monkeypatch: pytest.Monke
 
 def test_single_document_of_a_class_has_an_unknown_label() -> None:
     documents = [*DESK, ("once", b"one document of its own class")]
-    statistics, rows, parameters = counted(documents)
+    statistics, rows, parameters = count_corpus(documents)
     for held_out in (
         evaluate_leave_one_out(statistics, rows, parameters),
         cross_validate(
@@ -300,7 +300,7 @@ def test_folds_in_processes_give_the_same_result(
     jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cross_validation, "MIN_PARALLEL_ENTRIES", 0)
-    statistics, rows, parameters = counted(DESK, top=50)
+    statistics, rows, parameters = count_corpus(DESK, top=50)
     subsets, divisions = (
         Subsets(statistics, rows),
         [draw_stratified_folds(rows.classes, 3, np.random.default_rng(seed)) for seed in range(2)],
@@ -316,7 +316,7 @@ def test_folds_in_processes_give_the_same_result(
 def test_scores_for_ranking_are_kept_if_few_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    statistics, rows, parameters = counted(DESK, top=50)
+    statistics, rows, parameters = count_corpus(DESK, top=50)
     folds = make_ordered_folds(np.arange(len(DESK)), 2)
     tested = np.count_nonzero(folds.fold_indices != NEVER_TESTED)
     assert tested < len(DESK)
@@ -331,9 +331,9 @@ def test_scores_for_ranking_are_kept_if_few_enough(
 
 def test_documents_impossible_in_every_class_have_no_prediction() -> None:
     documents = [("a", b"ant"), ("a", b"ant ape"), ("b", b"bee"), ("b", b"bee bat")]
-    statistics, rows, parameters = counted(documents, estimate="ml", stemmer="none")
+    statistics, rows, parameters = count_corpus(documents, estimate="ml", stemmer="none")
     swapped = [*documents[:3], ("b", b"bee ant")]
-    result = evaluate_leave_one_out(*counted(swapped, estimate="ml", stemmer="none")).result(
+    result = evaluate_leave_one_out(*count_corpus(swapped, estimate="ml", stemmer="none")).result(
         Bootstrap(0)
     )
     assert (result.n, result.coverage) == (4, 0.75)
@@ -341,7 +341,9 @@ def test_documents_impossible_in_every_class_have_no_prediction() -> None:
 
 
 def few_terms() -> tuple[Subsets, Settings]:
-    statistics, rows, parameters = counted([("a", b"ant"), ("b", b"bee"), ("a", b"cow")], min_df=2)
+    statistics, rows, parameters = count_corpus(
+        [("a", b"ant"), ("b", b"bee"), ("a", b"cow")], min_df=2
+    )
     return Subsets(statistics, rows), parameters
 
 

@@ -34,7 +34,7 @@ def spread(values: list[float]) -> MeanStd:
     )
 
 
-def day(
+def make_run(
     values: list[float],
     answers: list[int],
     training: list[float],
@@ -57,11 +57,11 @@ TRAINING, OF_TRAINING = [1.0, 2.5, 3.0, 7.0, -4.0], [0, 0, 1, 2, 2, 2]
 def test_pooled_runs_of_a_model_equal_one_run_of_all_documents(
     days: list[tuple[list[float], list[int]]],
 ) -> None:
-    runs = [day(values, answers, TRAINING, OF_TRAINING) for values, answers in days]
+    runs = [make_run(values, answers, TRAINING, OF_TRAINING) for values, answers in days]
     values, answers = (
         [one for part in column for one in part] for column in zip(*days, strict=True)
     )
-    found, wanted = pool_runs(runs), pool_runs([day(values, answers, TRAINING, OF_TRAINING)])
+    found, wanted = pool_runs(runs), pool_runs([make_run(values, answers, TRAINING, OF_TRAINING)])
     assert (found.runs, found.documents) == (len(days), len(days))
     for name in (*DRIFT_METRICS, PREDICTIONS):
         for mine, twin in zip(found.figures[name], wanted.figures[name], strict=True):
@@ -82,7 +82,7 @@ def test_pooled_runs_of_a_model_equal_one_run_of_all_documents(
 def test_pooled_runs_of_retrained_models_are_in_deviations_of_each_training(
     nights: list[tuple[list[float], list[float]]],
 ) -> None:
-    runs = [day(values, [0], training, [0, 1]) for values, training in nights]
+    runs = [make_run(values, [0], training, [0, 1]) for values, training in nights]
     assume(len({run.figures["length"][1] for run in runs}) > 1)
     moved = [
         (value - np.mean(training)) / np.std(training)
@@ -101,7 +101,10 @@ def test_pooled_runs_of_retrained_models_are_in_deviations_of_each_training(
 
 def test_pooled_predictions_are_compared_with_the_mixture_of_trainings() -> None:
     """By hand: 3 answers after a training of shares 1/2, 1/2, 0 and 1 after one of 0, 0, 1 expect 3/8, 3/8, 1/4."""
-    runs = [day([1.0], [0, 1, 1], TRAINING, [0, 0, 1, 1]), day([1.0], [2], TRAINING, [2] * 8)]
+    runs = [
+        make_run([1.0], [0, 1, 1], TRAINING, [0, 0, 1, 1]),
+        make_run([1.0], [2], TRAINING, [2] * 8),
+    ]
     found = pool_runs(runs).figures[PREDICTIONS]
     here, mixture = (
         np.array([1, 2, 1]) / 4,

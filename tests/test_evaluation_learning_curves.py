@@ -53,7 +53,7 @@ def texts_of(
     return made
 
 
-def counted(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets, Settings]:
+def count_corpus(texts: list[tuple[str, bytes]], **parameters: Any) -> tuple[Subsets, Settings]:
     model = TextClassifier(stemmer="none", **parameters)
     return Subsets(*count_documents(texts, model.analysis)), model.settings
 
@@ -104,7 +104,7 @@ def test_points_match_models_trained_on_the_texts(
 ) -> None:
     """Each run is made again with texts, from nothing; parts grow, and never hold a document that is held out."""
     texts = texts_of(60)
-    subsets, checked = counted(texts, **parameters)
+    subsets, checked = count_corpus(texts, **parameters)
     asked: list[tuple[list[int], list[int]]] = []
     figures: list[tuple[float, float, float]] = []
     inner = tested._train_model
@@ -163,7 +163,7 @@ def test_points_match_models_trained_on_the_texts(
 
 
 def test_learnable_classes_give_a_rising_curve_and_a_forecast() -> None:
-    subsets, parameters = counted(texts_of(600, signal=0.15))
+    subsets, parameters = count_corpus(texts_of(600, signal=0.15))
     curve = compute_learning_curve(subsets, parameters, Resampling())
     assert curve.points[-1].accuracy > curve.points[0].accuracy + 0.2
     assert curve.forecast.accuracy.documents == 1200
@@ -176,7 +176,7 @@ def test_learnable_classes_give_a_rising_curve_and_a_forecast() -> None:
 def test_random_labels_give_a_flat_curve() -> None:
     texts = texts_of(400)
     shuffled = np.random.default_rng(3).permutation([label for label, _ in texts]).tolist()
-    subsets, parameters = counted(
+    subsets, parameters = count_corpus(
         [(label, text) for label, (_, text) in zip(shuffled, texts, strict=True)], top=20
     )
     curve = compute_learning_curve(subsets, parameters, Resampling(repeats=2))
@@ -189,7 +189,7 @@ def test_random_labels_give_a_flat_curve() -> None:
 
 
 def test_result_depends_only_on_the_seed() -> None:
-    subsets, parameters = counted(texts_of(80))
+    subsets, parameters = count_corpus(texts_of(80))
     first = compute_learning_curve(subsets, parameters, Resampling(steps=3))
     assert first == compute_learning_curve(subsets, parameters, Resampling(steps=3))
     assert first != compute_learning_curve(subsets, parameters, Resampling(steps=3, seed=1))
@@ -198,20 +198,20 @@ def test_result_depends_only_on_the_seed() -> None:
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_parallel_runs_give_the_same_curve(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tested, "MIN_PARALLEL_ENTRIES", 0)
-    subsets, parameters = counted(texts_of(80), min_df=10)
+    subsets, parameters = count_corpus(texts_of(80), min_df=10)
     alone, together = (
         compute_learning_curve(subsets, parameters, Resampling(folds=3, repeats=2), n)
         for n in (1, jobs)
     )
     assert together == alone
     with pytest.raises(UsageError, match="none of the"):
-        compute_learning_curve(*counted(texts_of(80), min_df=79), jobs=jobs)
+        compute_learning_curve(*count_corpus(texts_of(80), min_df=79), jobs=jobs)
 
 
 def test_sizes_without_terms_are_skipped() -> None:
     texts = texts_of(80)
-    subsets, parameters = counted(texts, min_df=10)
-    free, unlimited = counted(texts)
+    subsets, parameters = count_corpus(texts, min_df=10)
+    free, unlimited = count_corpus(texts)
     some = [
         point.documents
         for point in compute_learning_curve(subsets, parameters, Resampling()).points
@@ -221,13 +221,13 @@ def test_sizes_without_terms_are_skipped() -> None:
     ]
     assert some == every[-len(some) :]
     assert len(some) < len(every)
-    subsets, parameters = counted(texts, min_df=79)
+    subsets, parameters = count_corpus(texts, min_df=79)
     with pytest.raises(UsageError, match="none of the"):
         compute_learning_curve(subsets, parameters, Resampling())
 
 
 def test_too_few_documents_for_the_folds_are_refused() -> None:
-    subsets, parameters = counted(texts_of(9))
+    subsets, parameters = count_corpus(texts_of(9))
     with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower folds"):
         compute_learning_curve(subsets, parameters, Resampling())
     curve = compute_learning_curve(subsets, parameters, Resampling(folds=4))
@@ -235,7 +235,7 @@ def test_too_few_documents_for_the_folds_are_refused() -> None:
 
 
 def test_single_class_has_accuracy_one() -> None:
-    subsets, parameters = counted(texts_of(40, classes=1))
+    subsets, parameters = count_corpus(texts_of(40, classes=1))
     curve = compute_learning_curve(subsets, parameters, Resampling())
     assert {(point.accuracy, point.macro_f1) for point in curve.points} == {(1.0, 1.0)}
 
@@ -244,15 +244,15 @@ SIZES = np.unique(np.round(np.geomspace(100, 8000, 8)).astype(np.int64))
 PLACES = SIZES.astype(np.float64)
 
 
-def law(n: NDArray[np.float64] | float, a: float, b: float, c: float) -> NDArray[np.float64]:
+def power_law(n: NDArray[np.float64] | float, a: float, b: float, c: float) -> NDArray[np.float64]:
     return np.asarray(a + b * np.asarray(n, np.float64) ** -c)
 
 
 @given(st.floats(0, 0.5), st.floats(0.01, 3), st.floats(0.03, 1.9))
 def test_exact_power_law_is_recovered(a: float, b: float, c: float) -> None:
     b *= PLACES[0] ** c / 10  # an error of at most 0.3 above a at the smallest size
-    found = fit_power_laws(PLACES, law(PLACES, a, b, c)[np.newaxis], np.ones(8))
-    assert found.predict_errors(16_000)[0] == pytest.approx(law(16_000, a, b, c), abs=1e-6)
+    found = fit_power_laws(PLACES, power_law(PLACES, a, b, c)[np.newaxis], np.ones(8))
+    assert found.predict_errors(16_000)[0] == pytest.approx(power_law(16_000, a, b, c), abs=1e-6)
     if b * PLACES[0] ** -c > 0.01 and 0.1 < c < 1.8:
         assert found.c[0] == pytest.approx(c, abs=1e-3)
         assert found.a[0] == pytest.approx(a, abs=1e-3)
@@ -287,7 +287,7 @@ def test_power_law_fit_is_at_least_as_good_as_scipy(
     assert 0 < found.c[0] <= MAX_EXPONENT
 
     def residuals(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.sqrt(w) * (law(PLACES / found.unit, *x) - e))
+        return np.asarray(np.sqrt(w) * (power_law(PLACES / found.unit, *x) - e))
 
     least = float(np.square(residuals(np.array([found.a[0], found.b[0], found.c[0]]))).sum())
     for start in ((0.1, 0.1, 0.1), (0.1, 0.1, 1.0), (0.1, 0.01, 1.9)):
@@ -317,11 +317,11 @@ def test_small_sample_factor_gives_students_interval(n: int) -> None:
 
 
 def test_equal_runs_on_an_exact_law_are_forecast_exactly() -> None:
-    figures = np.tile(1 - law(PLACES, 0.1, 2, 0.5), (15, 1))
+    figures = np.tile(1 - power_law(PLACES, 0.1, 2, 0.5), (15, 1))
     made = fit_forecast(SIZES, figures, 5, 10_000, 20_000, Bootstrap(50))
     assert (made.documents, made.withheld) == (20_000, None)
-    assert made.value == pytest.approx(1 - law(20_000, 0.1, 2, 0.5), abs=1e-6)
-    assert made.now == pytest.approx(1 - law(10_000, 0.1, 2, 0.5), abs=1e-6)
+    assert made.value == pytest.approx(1 - power_law(20_000, 0.1, 2, 0.5), abs=1e-6)
+    assert made.now == pytest.approx(1 - power_law(10_000, 0.1, 2, 0.5), abs=1e-6)
     assert made.interval == pytest.approx((made.value, made.value), abs=1e-5)
 
 
@@ -331,7 +331,7 @@ def test_perfect_accuracy_is_forecast_with_a_wilson_lower_bound() -> None:
     assert made.interval == pytest.approx((10_000 / (10_000 + NORMAL_95**2), 1.0))
 
 
-def runs(
+def draw_runs(
     error: NDArray[np.float64], n: int, folds: int, repeats: int, seed: int
 ) -> NDArray[np.float64]:
     """Accuracies of folds × repeats runs over n documents, each of which is more or less hard whatever the run."""
@@ -366,11 +366,11 @@ def runs(
 def test_forecast_interval_covers_the_truth(
     of_law: tuple[float, float, float], n: int, folds: int, repeats: int
 ) -> None:
-    truth, covered, widths = float(1 - law(20_000, *of_law)), 0, []
+    truth, covered, widths = float(1 - power_law(20_000, *of_law)), 0, []
     for seed in range(rounds(20, 40)):
         made = fit_forecast(
             SIZES,
-            runs(law(PLACES, *of_law), n, folds, repeats, seed),
+            draw_runs(power_law(PLACES, *of_law), n, folds, repeats, seed),
             folds,
             10_000,
             20_000,
@@ -385,7 +385,7 @@ def test_forecast_interval_covers_the_truth(
 
 
 def test_curve_that_does_not_follow_a_law_has_a_wider_interval() -> None:
-    along = 1 - law(PLACES, 0.1, 2, 0.5)
+    along = 1 - power_law(PLACES, 0.1, 2, 0.5)
     widths = []
     for curve in (along, np.linspace(along[0], along[-1], 8) ** 2):
         made = fit_forecast(SIZES, np.tile(curve, (15, 1)), 5, 10_000, 20_000, Bootstrap(50))

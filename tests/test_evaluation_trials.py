@@ -68,7 +68,7 @@ def answers(
     )
 
 
-def right(mask: Any) -> HeldOutPredictions:
+def make_predictions(mask: Any) -> HeldOutPredictions:
     """Answers of which those of a mask are right."""
     mask = np.asarray(mask, np.bool_)
     log_posterior = np.log(np.where(mask[:, np.newaxis], [0.9, 0.1], [0.1, 0.9]))
@@ -165,8 +165,8 @@ def test_better_setting_has_a_small_p_value_on_the_same_documents(figure: str) -
     ("better", "worse", "both"), [(30, 12, 100), (9, 0, 0), (1, 0, 3), (5, 5, 5), (40, 60, 10)]
 )
 def test_p_value_is_one_sided_mcnemar(better: int, worse: int, both: int) -> None:
-    setting = right([*[1] * better, *[0] * worse, *[1] * both])
-    default = right([*[0] * better, *[1] * worse, *[1] * both])
+    setting = make_predictions([*[1] * better, *[0] * worse, *[1] * both])
+    default = make_predictions([*[0] * better, *[1] * worse, *[1] * both])
     found = compute_trial_p_value("accuracy", setting, default, 1)
     assert found == pytest.approx(norm.sf((better - worse) / np.sqrt(better + worse)))
     exact = binomtest(better, better + worse, alternative="greater").pvalue
@@ -188,7 +188,7 @@ def test_equal_settings_are_rarely_significant(figure: str) -> None:
 
 
 def test_infinite_loss_counts_as_one_document() -> None:
-    setting, default = right([1] * 40), right([1] * 40)
+    setting, default = make_predictions([1] * 40), make_predictions([1] * 40)
     infinite = default.scored.log_loss.copy()
     infinite[0] = np.inf
     assert (
@@ -212,7 +212,7 @@ def test_infinite_loss_counts_as_one_document() -> None:
     )
 
 
-def of_labels(truth: list[list[int]], given: list[list[int]]) -> HeldOutPredictions:
+def make_label_predictions(truth: list[list[int]], given: list[list[int]]) -> HeldOutPredictions:
     """Answers of a made-up classifier of several labels."""
     labels, answer = (DocumentLabels.from_mask(np.array(rows, np.bool_)) for rows in (truth, given))
     posterior = LabelPosterior(np.log(np.where(np.array(given, np.bool_), 0.9, 0.1)))
@@ -225,13 +225,15 @@ def of_labels(truth: list[list[int]], given: list[list[int]]) -> HeldOutPredicti
 
 
 def test_f1_losses_count_missing_and_wrong_labels() -> None:
-    found = of_labels([[1, 1, 0], [1, 0, 0], [1, 0, 1]], [[1, 1, 0], [0, 1, 0], [1, 0, 0]])
+    found = make_label_predictions(
+        [[1, 1, 0], [1, 0, 0], [1, 0, 1]], [[1, 1, 0], [0, 1, 0], [1, 0, 0]]
+    )
     assert found.compute_losses("micro_f1").tolist() == [0, 2, 1]
     assert found.compute_losses("macro_f1").tolist() == pytest.approx(
         [0, 1 / 3 + 1, 1]
     )  # three have the first label, one each other
     assert found.compute_losses("accuracy").tolist() == [0, 1, 1]
-    one_label = right([1, 0, 1])
+    one_label = make_predictions([1, 0, 1])
     assert one_label.compute_losses("micro_f1").tolist() == [0, 2, 0]
     assert one_label.compute_losses("macro_f1").tolist() == pytest.approx([0, 1 / 3, 0])
 
@@ -277,7 +279,11 @@ def test_corrected_metric_works_for_different_label_set_numberings(
     mistakes = [generator.random(truth.shape) < 0.3 for _ in range(2)]
     given = [truth ^ wrong for wrong in mistakes]
     tried = [
-        trial(number, Stage(60, 1, 2), predictions=of_labels(truth.tolist(), rows.tolist()))
+        trial(
+            number,
+            Stage(60, 1, 2),
+            predictions=make_label_predictions(truth.tolist(), rows.tolist()),
+        )
         for number, rows in enumerate(given, 1)
     ]
     parts = np.arange(60) % REPEATED_CHOICE_PARTS

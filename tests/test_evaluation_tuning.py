@@ -62,7 +62,7 @@ def corpus(n_documents: int = 120, once: int = 0) -> list[Document]:
     return [*found, *(Document(f"once{k}", f"once{k}", b"wordz worda") for k in range(once))]
 
 
-def counted(candidate: Candidate, documents: Sequence[Document]) -> CorpusCounts:
+def count_candidate(candidate: Candidate, documents: Sequence[Document]) -> CorpusCounts:
     return count_labelled_documents(documents, candidate.analysis, keep_all=True)
 
 
@@ -75,7 +75,7 @@ def search(*tries: str, documents: Sequence[Document] | None = None, **options: 
     return Search(
         candidates,
         documents,
-        counted(candidates[0], documents),
+        count_candidate(candidates[0], documents),
         **{"n_folds": 4, "seed": 3, **options},
     )
 
@@ -99,7 +99,7 @@ def test_every_setting_has_the_metrics_of_cross_validate() -> None:
     trials = run("classifier=multinomial,bernoulli", "ngrams=1,2")
     assert len(trials) == 4
     for trial in trials:
-        counts = counted(trial.candidate, corpus())
+        counts = count_candidate(trial.candidate, corpus())
         subsets = Subsets(counts.table, counts.documents)
         folds = draw_stratified_folds(
             subsets.documents.classes, 4, np.random.default_rng(3).spawn(1)[0]
@@ -122,7 +122,9 @@ def test_trained_model_uses_the_whole_corpus() -> None:
         model = searched.train_model(candidate)
         assert model.settings == candidate.settings
         assert model.counts.table.n_documents == 120
-        assert len(model.counts.table.vocabulary) == counted(candidate, corpus()).table.n_terms
+        assert (
+            len(model.counts.table.vocabulary) == count_candidate(candidate, corpus()).table.n_terms
+        )
 
 
 def test_each_stage_has_more_documents_and_fewer_settings() -> None:
@@ -192,10 +194,10 @@ def test_default_and_best_settings_of_each_stage_continue(figure: str) -> None:
 def test_sampled_stage_is_evaluated_by_a_model_of_the_other_documents() -> None:
     trial = run("classifier=multinomial,bernoulli", is_staged=True)[0]
     of_folds, of_samples = np.random.default_rng(3).spawn(2)
-    classes = counted(trial.candidate, corpus()).documents.classes
+    classes = count_candidate(trial.candidate, corpus()).documents.classes
     numbers = np.sort(of_samples.permutation(120)[:24])
     held_out = draw_stratified_folds(classes, 4, of_folds).fold_indices[numbers] == 0
-    counts = counted(trial.candidate, [corpus()[number] for number in numbers])
+    counts = count_candidate(trial.candidate, [corpus()[number] for number in numbers])
     evaluation = HeldOutEvaluation(counts.table)
     subsets = Subsets(counts.table, counts.documents)
     for block in train_and_score(
@@ -375,7 +377,7 @@ def test_first_setting_is_chosen_if_none_can_be_trained_in_time() -> None:
     searched = Search(
         candidates,
         corpus(),
-        counted(candidates[0], corpus()),
+        count_candidate(candidates[0], corpus()),
         n_folds=4,
         clock=Clock(3, now=Ticking(), alarm=silent),
     )

@@ -28,7 +28,7 @@ CHINESE, RARE = log(3 / 7 / (2 / 9)), log(1 / 14 / (2 / 9))
 """log φ_yes / φ_no of "chinese", and of "japan" and "tokyo", in IIR example 13.1."""
 
 
-def counted(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
+def count_text(of: TextClassifier, *documents: str | bytes) -> DocumentTermMatrix:
     counter = DocumentCounter(of.analysis, of.fitted.statistics.vocabulary)
     return counter.count(
         [text.encode() if isinstance(text, str) else text for text in documents]
@@ -52,12 +52,12 @@ def test_contributions_to_requested_classes_sum_to_the_score_differences(
         texts = ["red cat cat", "the postman barks", "", "fish swim, cats sleep"]
         answers, rivals = np.array([0, 1, 2, 2]), np.array([1, 0, 0, 0])
         found = compute_term_contributions(
-            of.fitted.classifier, counted(of, *texts), answers, rivals
+            of.fitted.classifier, count_text(of, *texts), answers, rivals
         )
         assert found is not None
         matrix, nats = found
         prior, joint = (
-            compute_bias(of.fitted.classifier, counted(of, "")),
+            compute_bias(of.fitted.classifier, count_text(of, "")),
             of.joint_log_likelihood(texts),
         )
         assert prior is not None
@@ -82,12 +82,12 @@ def test_impossible_terms_are_found_under_maximum_likelihood() -> None:
         model_of_china().fitted.classifier, np.array([chinese, tokyo, beijing]), 2
     ).tolist() == [-1, -1]
     found = compute_term_contributions(
-        of.fitted.classifier, counted(of, "tokyo beijing"), np.array([YES]), np.array([NO])
+        of.fitted.classifier, count_text(of, "tokyo beijing"), np.array([YES]), np.array([NO])
     )
     assert found is not None
     assert by_term(of, *found) == {"tokyo": -np.inf, "beijing": np.inf}
     found = compute_term_contributions(
-        of.fitted.classifier, counted(of, "tokyo"), np.array([YES]), np.array([YES])
+        of.fitted.classifier, count_text(of, "tokyo"), np.array([YES]), np.array([YES])
     )
     assert found is not None
     assert np.isnan(found[1]).all()
@@ -96,7 +96,7 @@ def test_impossible_terms_are_found_under_maximum_likelihood() -> None:
 
 def test_classifiers_without_additive_scores_have_no_contributions() -> None:
     of = model(**GAUSSIAN)
-    matrix = counted(of, "the cat purrs")
+    matrix = count_text(of, "the cat purrs")
     assert (
         compute_term_contributions(of.fitted.classifier, matrix, np.array([0]), np.array([1]))
         is None

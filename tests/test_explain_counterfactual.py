@@ -25,7 +25,7 @@ from nbtext.explain.token_trace import TokenTracer
 from nbtext.fitted_model import FittedModel
 from nbtext.model.python_input import iter_labelled_documents
 from tests import test_classifiers_multi_label as several
-from tests.explained_models import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
+from tests.explained_models import ADDITIVE, GAUSSIAN, TEXTS, document, explain_text, model
 from tests.profiles import examples
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_word_that_counts_most_against_the_label_is_removed_first(
     assert len(found.removed_words) > 1
     gone: list[str] = []
     for word in found.removed_words:
-        left = explained(of, remove_words(text, gone), "dogs")
+        left = explain_text(of, remove_words(text, gone), "dogs")
         assert left.label != "dogs"
         assert word == max(left.words, key=lambda each: each.nats).word
         gone.append(word)
@@ -154,7 +154,7 @@ def test_all_occurrences_of_a_word_are_removed() -> None:
     assert found.removed_words["cat"] == 3
 
 
-def of_many_words(n: int) -> TextClassifier:
+def many_words_model(n: int) -> TextClassifier:
     """A model of two classes that have n words each; where a text has as many of both, the first is predicted."""
     texts = {label: " ".join(f"{label}{number}" for number in range(n)) for label in "ab"}
     of = TextClassifier(
@@ -167,7 +167,7 @@ def of_many_words(n: int) -> TextClassifier:
     ("n", "is_enough"), [(MAX_REMOVED_WORDS, True), (MAX_REMOVED_WORDS + 1, False)]
 )
 def test_number_of_removed_words_is_limited(n: int, is_enough: bool) -> None:
-    of = of_many_words(60)
+    of = many_words_model(60)
     text = " ".join(
         [f"a{number}" for number in range(n + 9)] + [f"b{number}" for number in range(10)]
     )

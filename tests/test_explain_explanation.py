@@ -16,7 +16,7 @@ from nbtext.document_fields import Attributes
 from nbtext.errors import DocumentError, UsageError
 from nbtext.explain.explanation import Explainer, Explanation, RuledOutClass
 from nbtext.text.surface_forms import is_unspaced
-from tests.explained_models import ADDITIVE, GAUSSIAN, TEXTS, document, explained, model
+from tests.explained_models import ADDITIVE, GAUSSIAN, TEXTS, document, explain_text, model
 from tests.profiles import examples
 from tests.strategies import texts
 from tests.textbook import CHINA, CHINA_ASKED
@@ -66,7 +66,7 @@ def test_explanation_matches_the_textbook_example() -> None:
     china = TextClassifier(stemmer="none", stop_words="none", smoothing=1).fit(
         [" ".join(terms) for _, terms in CHINA], [k for k, _ in CHINA]
     )
-    found = explained(china, " ".join(CHINA_ASKED))
+    found = explain_text(china, " ".join(CHINA_ASKED))
     assert (found.label, found.against) == ("yes", "no")
     assert found.prior == pytest.approx(math.log(3))
     assert [(word.word, word.occurrences) for word in found.words] == [
@@ -86,7 +86,7 @@ def test_explanation_matches_the_textbook_example() -> None:
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
 def test_parts_sum_to_the_log_odds(number: int, text: str) -> None:
     of = model_of(number)
-    found = explained(of, text)
+    found = explain_text(of, text)
     assert found.remainder is None
     assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12)
     assert found.log_odds == pytest.approx(scores(of, found, text), abs=1e-9)
@@ -94,7 +94,7 @@ def test_parts_sum_to_the_log_odds(number: int, text: str) -> None:
 
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
 def test_spans_are_those_of_the_words(number: int, text: str) -> None:
-    found, encoded, end = explained(model_of(number), text), text.encode(), 0
+    found, encoded, end = explain_text(model_of(number), text), text.encode(), 0
     assert found.text == text
     for begin, after, name in sorted(
         (*place, word.word) for word in found.words for place in word.spans
@@ -111,7 +111,7 @@ def test_spans_are_those_of_the_words(number: int, text: str) -> None:
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
 def test_dropped_words_contribute_nothing_and_have_a_reason(number: int, text: str) -> None:
     counts_pieces = ADDITIVE[number].get("char_ngrams") is not None
-    for word in explained(model_of(number), text).words:
+    for word in explain_text(model_of(number), text).words:
         if word.drop_reason in ("stop-word", "too-short", "no-letters-or-digits", "too-long") or (
             word.drop_reason is not None and not counts_pieces
         ):
@@ -122,7 +122,7 @@ def test_dropped_words_contribute_nothing_and_have_a_reason(number: int, text: s
 @given(st.sampled_from(range(len(ADDITIVE))), some_texts)
 def test_calibration_gives_the_predicted_probabilities(number: int, text: str) -> None:
     of = model_of(number)
-    found = explained(of, text)
+    found = explain_text(of, text)
     probabilities = dict(zip(of.classes, of.predict_proba([text])[0].tolist(), strict=True))
     assert (found.probability, found.against_probability) == pytest.approx(
         (probabilities[found.label], probabilities[found.against])
@@ -143,7 +143,7 @@ def test_ngram_contribution_is_divided_among_its_words() -> None:
     pairs = TextClassifier(
         ngrams=2, stemmer="none", stop_words="none", smoothing=1, class_prior="uniform"
     ).fit(["red cat", "red dog", "cat"], ["a", "b", "a"])
-    found = explained(pairs, "red dog", "a")
+    found = explain_text(pairs, "red dog", "a")
     nats = {word.word: word.nats for word in found.words}
     linear = pairs.fitted.classifier
     assert isinstance(linear, LinearClassifier)
@@ -160,22 +160,22 @@ def test_ngram_contribution_is_divided_among_its_words() -> None:
 
 
 def test_words_with_one_stem_divide_the_contribution_of_their_term() -> None:
-    found = explained(model(smoothing=0.3), "cat cats cat")
+    found = explain_text(model(smoothing=0.3), "cat cats cat")
     assert {word.word: word.occurrences for word in found.words} == {"cat": 2, "cats": 1}
     of_cat, of_cats = (word.nats for word in found.words)
     assert of_cat == pytest.approx(2 * of_cats)
 
 
 def test_words_within_unicode_punctuation_are_found_separately() -> None:
-    found = explained(model(), "“Cat”—dog… l’eau ‘fish’")
+    found = explain_text(model(), "“Cat”—dog… l’eau ‘fish’")
     assert [word.word for word in found.words] == ["cat", "dog", "l’eau", "fish"]
     assert all(word.nats for word in found.words if word.word in ("cat", "fish", "dog"))
 
 
 def test_against_selects_the_compared_class() -> None:
-    assert explained(model(), "the cat purrs and sleeps", "dogs").against == "dogs"
-    runner_up = explained(model(), "the cat purrs and sleeps").against
-    assert explained(model(), "the cat purrs and sleeps", "cats").against == runner_up
+    assert explain_text(model(), "the cat purrs and sleeps", "dogs").against == "dogs"
+    runner_up = explain_text(model(), "the cat purrs and sleeps").against
+    assert explain_text(model(), "the cat purrs and sleeps", "cats").against == runner_up
     with pytest.raises(UsageError, match=r"no class 'dog'.*did you mean 'dogs'"):
         Explainer(model().fitted, "dog")
     with pytest.raises(UsageError, match="single class"):
@@ -187,7 +187,7 @@ def test_term_with_weight_zero_in_one_ensemble_member_is_explained() -> None:
     of = TextClassifier(classifier="average", stop_words="none", stemmer="none").fit(
         texts, ["a", "b"] * 2
     )
-    found = explained(of, "banana cat")
+    found = explain_text(of, "banana cat")
     assert math.fsum(parts(found)) == pytest.approx(found.log_odds, abs=1e-12)
     assert found.log_odds == pytest.approx(scores(of, found, "banana cat"), abs=1e-9)
 
@@ -198,7 +198,7 @@ def test_term_with_weight_zero_in_one_ensemble_member_is_explained() -> None:
 def test_class_with_prior_zero_has_infinite_log_odds(
     parameters: dict[str, Any],
 ) -> None:
-    found = explained(
+    found = explain_text(
         model(class_prior={"cats": 1, "dogs": 1, "fish": 0}, **parameters),
         "a fish and a cat",
         "fish",
@@ -213,7 +213,7 @@ def test_class_with_prior_zero_has_infinite_log_odds(
 
 
 def test_term_that_excludes_a_class_has_infinite_contribution() -> None:
-    found = explained(model(estimate="ml"), "cat purrs", "dogs")
+    found = explain_text(model(estimate="ml"), "cat purrs", "dogs")
     assert found.log_odds == math.inf
     assert [word.nats for word in found.words] == [math.inf, math.inf]
     assert (found.against_probability, found.calibration.log_odds) == (0, math.inf)
@@ -224,7 +224,7 @@ def test_missing_term_that_excludes_a_class_gives_infinite_log_odds() -> None:
     of = TextClassifier(classifier="bernoulli", estimate="ml", stemmer="none").fit(
         ["red cat", "cat", "red dog", "red cat dog"], list("aabb")
     )
-    found = explained(of, "cat")
+    found = explain_text(of, "cat")
     assert (found.label, found.prior, found.log_odds) == ("a", math.inf, math.inf)
 
 
@@ -239,7 +239,7 @@ def test_impossible_and_unreadable_documents_are_not_explained() -> None:
 def test_gaussian_contribution_is_the_loss_without_the_word() -> None:
     of = model(**GAUSSIAN)
     text = "the cat purrs on a red sofa, zebra"
-    found = explained(of, text)
+    found = explain_text(of, text)
     assert found.remainder is not None
     assert math.fsum([*parts(found), found.remainder]) == pytest.approx(found.log_odds, abs=1e-9)
     for word in found.words:

@@ -55,7 +55,7 @@ EVERY = pytest.mark.parametrize(
 ASKED = mail("You win the meeting", "the free Agenda", "from:bob@x.org host:x.org")
 
 
-def explained(of: TextClassifier, document: Document) -> Explanation:
+def explain_document(of: TextClassifier, document: Document) -> Explanation:
     [found] = Explainer(of.fitted).explain([document])
     assert found.explanation is not None
     return found.explanation
@@ -66,7 +66,7 @@ def test_parts_of_fields_sum_to_the_log_odds_and_have_spans(
     parameters: dict[str, Any],
 ) -> None:
     of = model(**parameters)
-    found = explained(of, ASKED)
+    found = explain_document(of, ASKED)
     joint = of.fitted.score(*collect_contents([ASKED])).scores[0]
     assert found.log_odds == pytest.approx(abs(joint[0] - joint[1]), abs=1e-9)
     assert math.fsum([found.prior, *(word.nats for word in found.words)]) == pytest.approx(
@@ -86,7 +86,7 @@ def test_parts_of_fields_sum_to_the_log_odds_and_have_spans(
 
 def test_word_of_a_field_has_the_term_of_the_field() -> None:
     of = model(stop_words="none", smoothing=1)
-    words = {word.word: word for word in explained(of, ASKED).words}
+    words = {word.word: word for word in explain_document(of, ASKED).words}
     assert words["subject:agenda"].terms == ("subject:agenda",)
     assert words["from:bob@x.org"].terms == ("from:bob@x.org",)
     record = _make_explanation_record(next(iter(Explainer(of.fitted).explain([ASKED]))))

@@ -15,7 +15,7 @@ from nbtext import fast_dataclasses
 Decorator = Callable[..., Callable[[type], type]]
 
 
-def made(decorator: Decorator, **options: bool) -> type:
+def make_dataclass(decorator: Decorator, **options: bool) -> type:
     @decorator(**options)
     class Point:
         """A class with a field of each kind."""
@@ -34,7 +34,7 @@ BOTH = pytest.mark.parametrize("decorator", [dataclass, fast_dataclasses.datacla
 
 @BOTH
 def test_fields_are_set_by_position_name_or_default(decorator: Decorator) -> None:
-    kind = made(decorator)
+    kind = make_dataclass(decorator)
     point = kind(1, z=5)
     assert asdict(point) == {"x": 1, "y": [], "z": 5, "seen": 0}
     assert point.y is not kind(1).y
@@ -54,20 +54,20 @@ def test_wrong_arguments_raise_type_error(
     decorator: Decorator, values: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
     with pytest.raises(TypeError):
-        made(decorator)(*values, **named)
+        make_dataclass(decorator)(*values, **named)
     with pytest.raises(TypeError):
-        made(decorator, kw_only=True)(1)
+        make_dataclass(decorator, kw_only=True)(1)
 
 
 @BOTH
 def test_equality_and_hash_use_the_fields(decorator: Decorator) -> None:
     mutable, frozen, by_identity = (
-        made(decorator),
-        made(decorator, frozen=True),
-        made(decorator, eq=False),
+        make_dataclass(decorator),
+        make_dataclass(decorator, frozen=True),
+        make_dataclass(decorator, eq=False),
     )
     assert mutable(1) == mutable(1) != mutable(2)
-    assert mutable(1) != made(decorator)(1)
+    assert mutable(1) != make_dataclass(decorator)(1)
     with pytest.raises(TypeError):
         hash(mutable(1))
     assert hash(frozen(1, ())) == hash(frozen(1, ()))
@@ -77,7 +77,7 @@ def test_equality_and_hash_use_the_fields(decorator: Decorator) -> None:
 
 @BOTH
 def test_frozen_instance_cannot_be_changed(decorator: Decorator) -> None:
-    point = made(decorator, frozen=True)(1)
+    point = make_dataclass(decorator, frozen=True)(1)
     with pytest.raises(FrozenInstanceError):
         setattr(point, "x", 2)  # noqa: B010
     with pytest.raises(FrozenInstanceError):

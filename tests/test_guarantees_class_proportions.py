@@ -32,7 +32,7 @@ MEANS = np.array([[2.0, 0.0], [0.0, 1.5], [-1.0, -1.0]])
 NAMES = ["a", "b", "c"]
 
 
-def drawn(
+def draw_posteriors(
     counts: list[int], seed: int, prior: tuple[float, ...] = (0.5, 0.3, 0.2), bias: float = 0.0
 ) -> tuple[Any, Any]:
     """Posteriors of points around the means of three classes under a prior, right but for a bias and a slope that ``bias`` moves, and classes."""
@@ -45,16 +45,18 @@ def drawn(
 
 
 def make_held_out(n: int, seed: int = 1, bias: float = 0.0) -> HeldOutPosteriors:
-    return of_classes(*drawn([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias))
+    return make_class_posteriors(
+        *draw_posteriors([5 * n // 10, 3 * n // 10, 2 * n // 10], seed, bias=bias)
+    )
 
 
-def of_classes(posterior: Any, classes: Any) -> HeldOutPosteriors:
+def make_class_posteriors(posterior: Any, classes: Any) -> HeldOutPosteriors:
     truth = DocumentLabels(classes, single_label_table(posterior.shape[1]))
     return HeldOutPosteriors.from_posterior(ClassPosterior(posterior), truth, np.ones(len(classes)))
 
 
 def test_em_proportions_match_an_optimiser() -> None:
-    likelihood = np.exp(drawn([40, 10, 50], 3)[0] - np.log((0.5, 0.3, 0.2)))
+    likelihood = np.exp(draw_posteriors([40, 10, 50], 3)[0] - np.log((0.5, 0.3, 0.2)))
 
     def loss(free: Any) -> float:
         shares = np.exp(np.append(free, 0.0))
@@ -171,7 +173,7 @@ def test_draws_vary_like_refits_to_resampled_documents(monkeypatch: pytest.Monke
         rows = random.integers(0, 500, 500)
         refitted.append(
             ClassLikelihoods.fit(
-                of_classes(documents.log_posterior[rows], documents.truth.indices[rows])
+                make_class_posteriors(documents.log_posterior[rows], documents.truth.indices[rows])
             ).scaling
         )
     draws = ClassLikelihoods.fit(documents).scaling_draws
@@ -193,7 +195,7 @@ def test_class_with_one_document_gets_a_similar_slope_and_no_proportion() -> Non
         documents.truth.indices.copy(),
     )
     classes[7], posterior[7, 3] = 3, -np.inf
-    likelihoods = ClassLikelihoods.fit(of_classes(posterior, classes))
+    likelihoods = ClassLikelihoods.fit(make_class_posteriors(posterior, classes))
     slopes = likelihoods.scaling[0]
     assert slopes[3] == pytest.approx(slopes[:3].mean(), abs=0.3)
     found = estimate_class_proportions(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
@@ -213,7 +215,7 @@ def test_intervals_cover_the_truth_with_few_held_out_documents() -> None:
         likelihoods = ClassLikelihoods.fit(make_held_out(40, seed, bias))
         counts = random.multinomial(200, random.dirichlet(np.ones(3)))
         found = estimate_class_proportions(
-            drawn(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods
+            draw_posteriors(counts.tolist(), 100 + seed, bias=bias)[0], NAMES, likelihoods
         ).prevalence.values()
         held += [
             each.low - 1e-9 <= count / 200 <= each.high + 1e-9
@@ -235,7 +237,7 @@ def test_intervals_cover_the_truth_and_estimates_beat_counting(
     random = np.random.default_rng(5)
     for seed in range(60):
         counts = random.multinomial(200, random.dirichlet(np.ones(3)))
-        posterior = drawn(counts.tolist(), 100 + seed, bias=bias)[0]
+        posterior = draw_posteriors(counts.tolist(), 100 + seed, bias=bias)[0]
         found = estimate_class_proportions(posterior, NAMES, likelihoods)
         raw = fit_proportions(uncorrected.compute_likelihoods(posterior))
         for k, each in enumerate(found.prevalence.values()):
@@ -255,7 +257,7 @@ def test_one_class_or_one_document_has_valid_proportions() -> None:
     )
     assert only.prevalence["all"] == (1.0, 1.0, 1.0, 1.0)
     one = estimate_class_proportions(
-        drawn([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.fit(make_held_out(50))
+        draw_posteriors([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.fit(make_held_out(50))
     )
     assert sum(each.share for each in one.prevalence.values()) == pytest.approx(1)
     assert one.prevalence["a"].high == 1
@@ -264,7 +266,7 @@ def test_one_class_or_one_document_has_valid_proportions() -> None:
 def test_class_without_held_out_documents_or_impossible_has_finite_proportions() -> None:
     documents = make_held_out(200)
     posterior = np.hstack((documents.log_posterior, np.full((200, 1), -np.inf)))
-    likelihoods = ClassLikelihoods.fit(of_classes(posterior, documents.truth.indices))
+    likelihoods = ClassLikelihoods.fit(make_class_posteriors(posterior, documents.truth.indices))
     found = estimate_class_proportions(posterior[::4], [*NAMES, "d"], likelihoods)
     assert all(np.isfinite(each) for share in found.prevalence.values() for each in share)
     assert found.prevalence["d"].share < 1e-3
@@ -273,7 +275,10 @@ def test_class_without_held_out_documents_or_impossible_has_finite_proportions()
 def test_draws_in_blocks_give_the_same_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    posterior, likelihoods = drawn([30, 30, 40], 4)[0], ClassLikelihoods.fit(make_held_out(500))
+    posterior, likelihoods = (
+        draw_posteriors([30, 30, 40], 4)[0],
+        ClassLikelihoods.fit(make_held_out(500)),
+    )
     whole = estimate_class_proportions(posterior, NAMES, likelihoods)
     monkeypatch.setattr(module, "MAX_SCORES_AT_ONCE", 900)
     parts = estimate_class_proportions(posterior, NAMES, likelihoods)
@@ -385,7 +390,7 @@ def test_intervals_of_similar_classes_cover_the_truth(n: int) -> None:
     """Most likely are shares of 0 or 1, and the draws do not stay where they begin."""
     held = []
     for seed in range(25):
-        documents = of_classes(*two_classes(n, 100 + seed, 0.4))
+        documents = make_class_posteriors(*two_classes(n, 100 + seed, 0.4))
         share = 0.1 + 0.8 * seed / 24
         posterior, classes = two_classes(400, seed, 0.4, share)
         found = estimate_class_proportions(
@@ -414,5 +419,5 @@ def test_number_of_sweeps_makes_the_start_negligible(apart: float) -> None:
 
 def test_slopes_are_never_negative() -> None:
     posterior, classes = two_classes(100, 3, 1.0)
-    scaling = ClassLikelihoods.fit(of_classes(posterior, 1 - classes)).scaling
+    scaling = ClassLikelihoods.fit(make_class_posteriors(posterior, 1 - classes)).scaling
     assert scaling[0].min() >= module.MIN_SLOPE

@@ -41,10 +41,10 @@ def labelled(
 
 def make_held_out(n: int, seed: int, bias: float = 0, told: float = 4) -> HeldOutPosteriors:
     log_p, truth = labelled(n, seed, bias=bias, told=told)
-    return of_labels(log_p, truth)
+    return make_label_posteriors(log_p, truth)
 
 
-def of_labels(log_p: np.ndarray, truth: np.ndarray) -> HeldOutPosteriors:
+def make_label_posteriors(log_p: np.ndarray, truth: np.ndarray) -> HeldOutPosteriors:
     return HeldOutPosteriors(
         LabelPosterior(log_p), DocumentLabels.from_mask(truth), np.ones(len(truth))
     )
@@ -97,7 +97,7 @@ def test_interval_is_wider_for_less_informative_documents() -> None:
 def test_without_held_out_documents_proportions_are_mean_probabilities() -> None:
     none = np.empty((0, 3))
     log_p, _ = labelled(80, 1)
-    share, low, high, _ = estimate_label_proportions(log_p, of_labels(none, none > 0))
+    share, low, high, _ = estimate_label_proportions(log_p, make_label_posteriors(none, none > 0))
     assert share == pytest.approx(np.exp(log_p).mean(axis=0))
     assert np.all((low < share) & (share < high))
 
@@ -105,7 +105,7 @@ def test_without_held_out_documents_proportions_are_mean_probabilities() -> None
 def test_certain_and_impossible_labels_have_finite_proportions() -> None:
     log_p = np.array([[0.0, -np.inf, -1.0]] * 5)
     share, low, high, counted = estimate_label_proportions(
-        log_p, of_labels(log_p, np.array([[True, False, False]] * 5))
+        log_p, make_label_posteriors(log_p, np.array([[True, False, False]] * 5))
     )
     assert share[:2] == pytest.approx([1, 0])
     assert (low[:2], high[:2]) == (pytest.approx([1, 0]), pytest.approx([1, 0]))

@@ -28,7 +28,9 @@ from tests.profiles import examples
 CLASSES = ("a", "b", "c")
 
 
-def drawn(n: int, seed: int = 0, spread: float = 3, swapped: float = 0) -> HeldOutPosteriors:
+def draw_posteriors(
+    n: int, seed: int = 0, spread: float = 3, swapped: float = 0
+) -> HeldOutPosteriors:
     """Posteriors of documents whose classes are drawn from them, but for those of class c that are called b."""
     draw = np.random.default_rng(seed)
     found = normalize_log_joint(draw.normal(0, spread, (n, 3)))
@@ -87,9 +89,9 @@ def test_predictions_on_new_documents_keep_the_precision(*, by_class: bool, swap
     below, answered = 0, []
     for seed in range(25):
         found = fit_precision_thresholds(
-            drawn(600, seed, 3, swapped), CLASSES, DecisionRule(), 0.9, by_class=by_class
+            draw_posteriors(600, seed, 3, swapped), CLASSES, DecisionRule(), 0.9, by_class=by_class
         )
-        fresh = drawn(2000, seed + 1000, 3, swapped)
+        fresh = draw_posteriors(2000, seed + 1000, 3, swapped)
         decision = DecisionRule(precise_from=list_min_probabilities(found)).decide(
             fresh.log_posterior
         )
@@ -106,13 +108,13 @@ def test_predictions_on_new_documents_keep_the_precision(*, by_class: bool, swap
 
 
 def test_class_with_more_errors_has_a_higher_threshold() -> None:
-    found = fit_precision_thresholds(drawn(4000, 1, 3, 0.7), CLASSES, DecisionRule(), 0.9)
+    found = fit_precision_thresholds(draw_posteriors(4000, 1, 3, 0.7), CLASSES, DecisionRule(), 0.9)
     least = list_min_probabilities(found)
     assert max(least[:2]) < least[2]
 
 
 def test_thresholds_are_only_set_for_classes_with_a_requested_precision() -> None:
-    posteriors = drawn(3000)
+    posteriors = draw_posteriors(3000)
     found = fit_precision_thresholds(posteriors, CLASSES, DecisionRule(), (0.9, None, 0.99999))
     assert [each.precision for each in found] == [0.9, None, 0.99999]
     first, free, never = found
@@ -150,15 +152,15 @@ def test_abstention_below_precision_differs_from_below_probability() -> None:
 
 
 def test_few_documents_give_no_threshold_and_the_number_needed() -> None:
-    found = fit_precision_thresholds(drawn(10, 3, 40), CLASSES, DecisionRule(), 0.95)
+    found = fit_precision_thresholds(draw_posteriors(10, 3, 40), CLASSES, DecisionRule(), 0.95)
     assert {each.probability for each in found} == {None}
     assert {each.more for each in found} == {49}  # ten right answers, and 59 are enough
-    none = fit_precision_thresholds(drawn(0), CLASSES, DecisionRule(), 0.95)
+    none = fit_precision_thresholds(draw_posteriors(0), CLASSES, DecisionRule(), 0.95)
     assert {each.more for each in none} == {59}
 
 
 def test_equal_weights_do_not_change_thresholds() -> None:
-    posteriors = drawn(800)
+    posteriors = draw_posteriors(800)
     heavy = posteriors._replace(weights=np.full(800, 2.5))
     assert fit_precision_thresholds(
         heavy, CLASSES, DecisionRule(), 0.9
@@ -166,7 +168,7 @@ def test_equal_weights_do_not_change_thresholds() -> None:
 
 
 def test_risk_curve_ends_at_the_accuracy_and_starts_with_the_most_probable() -> None:
-    posteriors = drawn(1000)
+    posteriors = draw_posteriors(1000)
     judged = score_posterior(posteriors.posterior, posteriors.truth)
     curve = compute_risk_curve(judged)
     assert [point.answered for point in curve] == pytest.approx(np.arange(1, 21) / 20)

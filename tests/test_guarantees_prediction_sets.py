@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 CLASSES = ("a", "b", "c")
 
 
-def drawn(n: int, seed: int = 0, weights: NDArray[np.float64] | None = None) -> HeldOutPosteriors:
+def draw_posteriors(
+    n: int, seed: int = 0, weights: NDArray[np.float64] | None = None
+) -> HeldOutPosteriors:
     """Posteriors of documents whose classes are drawn from them."""
     draw = np.random.default_rng(seed)
     found = normalize_log_joint(draw.normal(0, 2, (n, 3)))
@@ -49,7 +51,7 @@ def truth_log_probabilities(posteriors: HeldOutPosteriors) -> list[float]:
 
 
 def test_threshold_is_the_finite_sample_quantile() -> None:
-    posteriors = drawn(99)
+    posteriors = draw_posteriors(99)
     for coverage, place in ((0.95, 5), (0.9, 10), (0.5, 50)):  # ⌊(n + 1)(1 − coverage)⌋
         assert (
             fit_set_rule(posteriors, CLASSES, coverage).min_log_posteriors
@@ -62,14 +64,14 @@ def test_minimum_number_of_documents_has_a_threshold_and_one_fewer_has_none(
     coverage: float, n: int
 ) -> None:
     assert count_needed_held_out(coverage) == n
-    assert min(fit_set_rule(drawn(n), CLASSES, coverage).min_log_posteriors) > -np.inf
+    assert min(fit_set_rule(draw_posteriors(n), CLASSES, coverage).min_log_posteriors) > -np.inf
     with pytest.raises(UsageError, match=f"takes at least {n} document"):
-        fit_set_rule(drawn(n - 1), CLASSES, coverage)
+        fit_set_rule(draw_posteriors(n - 1), CLASSES, coverage)
 
 
 def test_leave_one_out_coverage_is_at_least_the_guaranteed_one() -> None:
     """Each of n + 1 documents in turn is the new one: at least the coverage is in its set, and less than 1 / (n + 1) more."""
-    everything, coverage = drawn(40), 0.8
+    everything, coverage = draw_posteriors(40), 0.8
     held = 0
     for row in range(40):
         members = fit_set_rule(
@@ -83,8 +85,8 @@ def test_sets_on_new_documents_have_the_guaranteed_coverage() -> None:
     shares = []
     for seed, by_class in itertools.product(range(20), (False, True)):
         rule, fresh = (
-            fit_set_rule(drawn(1000, seed), CLASSES, 0.9, by_class=by_class),
-            drawn(2000, seed + 100),
+            fit_set_rule(draw_posteriors(1000, seed), CLASSES, 0.9, by_class=by_class),
+            draw_posteriors(2000, seed + 100),
         )
         tally = SetTally(rule, CLASSES)
         tally.add(fresh.log_posterior, [CLASSES[k] for k in fresh.truth.indices])
@@ -104,7 +106,10 @@ def test_threshold_with_weights_is_not_above_that_of_repeated_documents(
     n: int, coverage: float, seed: int
 ) -> None:
     weights = np.random.default_rng(seed).integers(1, 4, n)
-    weighed, rows = drawn(n, seed, weights.astype(np.float64)), np.repeat(np.arange(n), weights)
+    weighed, rows = (
+        draw_posteriors(n, seed, weights.astype(np.float64)),
+        np.repeat(np.arange(n), weights),
+    )
     repeated = select_rows(weighed, rows)._replace(weights=np.ones(rows.size))
     of_weighed, of_repeated = (
         fit_set_rule(each, CLASSES, coverage, by_class=True).min_log_posteriors
@@ -114,7 +119,7 @@ def test_threshold_with_weights_is_not_above_that_of_repeated_documents(
 
 
 def test_class_with_too_few_documents_is_in_every_set() -> None:
-    posteriors = drawn(200)
+    posteriors = draw_posteriors(200)
     kept = (posteriors.truth.indices < 2) | (np.arange(200) < 20)
     rule = fit_set_rule(select_rows(posteriors, kept), CLASSES, 0.95, by_class=True)
     assert rule.unconditional_classes == ("c",)
@@ -122,7 +127,7 @@ def test_class_with_too_few_documents_is_in_every_set() -> None:
 
 
 def test_set_metrics_are_reported_by_class_and_size() -> None:
-    rule = fit_set_rule(drawn(99), CLASSES, 0.9)
+    rule = fit_set_rule(draw_posteriors(99), CLASSES, 0.9)
     bound = float(np.exp(rule.min_log_posteriors[0]))
     probabilities = [
         [1 - bound * 0.2, bound * 0.1, bound * 0.1],
@@ -149,7 +154,7 @@ def test_set_metrics_are_reported_by_class_and_size() -> None:
     assert result.size_interval[0] <= result.size <= result.size_interval[1]
 
 
-def drawn_labels(n: int, seed: int) -> HeldOutPosteriors:
+def draw_label_posteriors(n: int, seed: int) -> HeldOutPosteriors:
     """Posteriors of documents whose labels are drawn from them, some none; a label brings others, so that those of a document are not independent."""
     draw = np.random.default_rng(seed)
     p = 1 / (1 + np.exp(-draw.normal(-1.5, 2, (n, 4)) - draw.normal(0, 1, (n, 1))))
@@ -165,8 +170,10 @@ def test_label_sets_have_the_guaranteed_coverage(*, by_class: bool) -> None:
     shares = []
     for seed in range(20):
         rule, fresh = (
-            fit_set_rule(drawn_labels(1000, seed), [*CLASSES, "d"], 0.9, by_class=by_class),
-            drawn_labels(2000, seed + 100),
+            fit_set_rule(
+                draw_label_posteriors(1000, seed), [*CLASSES, "d"], 0.9, by_class=by_class
+            ),
+            draw_label_posteriors(2000, seed + 100),
         )
         truth, members = fresh.truth.to_mask(4), rule.predict_mask(fresh.log_posterior)
         of_documents = ((members & truth).sum(axis=1) / np.maximum(truth.sum(axis=1), 1))[
@@ -190,7 +197,7 @@ def test_label_sets_have_the_guaranteed_coverage(*, by_class: bool) -> None:
 
 
 def test_documents_without_labels_do_not_change_the_sets() -> None:
-    documents = drawn_labels(500, 1)
+    documents = draw_label_posteriors(500, 1)
     has_labels = documents.truth.count_labels() > 0
     assert not has_labels.all()
     labelled = select_rows(documents, has_labels)

@@ -331,7 +331,7 @@ def test_log_rising_factorial_is_a_sum_of_logarithms(
 Corpus = list[tuple[str, list[str]]]
 
 
-def counted(corpus: Corpus) -> tuple[ClassStatistics, CountedDocuments]:
+def count_corpus(corpus: Corpus) -> tuple[ClassStatistics, CountedDocuments]:
     statistics = statistics_of(corpus)
     return statistics, counted_documents(corpus, statistics)
 
@@ -352,7 +352,7 @@ def slow(corpus: Corpus, over: set[str], smoothing: float, shape: str) -> float:
     return total
 
 
-def drawn(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
+def draw_corpus(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
     random = np.random.default_rng(seed)
     themes = {label: random.dirichlet(np.full(n_terms, 0.3)) for label in "xyz"}
     labels = [str(label) for label in random.choice(list(themes), n_documents)]
@@ -375,7 +375,7 @@ def drawn(seed: int, n_terms: int = 40, n_documents: int = 60) -> Corpus:
 def test_leave_one_out_likelihood_uses_estimates_without_the_document(
     shape: str, corpus: Corpus, strength: float, over: set[str]
 ) -> None:
-    statistics, documents = counted(corpus)
+    statistics, documents = count_corpus(corpus)
     over = {term for term in over if any(term in terms for _, terms in corpus)}
     selected = np.array(
         [statistics.vocabulary.get_term(j) in over for j in range(statistics.n_terms)], np.bool_
@@ -389,7 +389,7 @@ def test_leave_one_out_likelihood_uses_estimates_without_the_document(
 @SHAPES
 @pytest.mark.parametrize("seed", range(6))
 def test_leave_one_out_strength_matches_scipy(shape: str, seed: int) -> None:
-    statistics, documents = counted(drawn(seed))
+    statistics, documents = count_corpus(draw_corpus(seed))
     tokens = collect_leave_one_out_tokens(statistics, all_term_ids(statistics), shape, documents)
     found = _maximise_leave_one_out(tokens, 1e-6, 1e4)
     assert found is not None
@@ -408,7 +408,7 @@ def test_leave_one_out_strength_matches_scipy(shape: str, seed: int) -> None:
 
 @SHAPES
 def test_leave_one_out_smoothing_is_the_strength_with_six_digits(shape: str) -> None:
-    statistics, documents = counted(drawn(1))
+    statistics, documents = count_corpus(draw_corpus(1))
     every = all_term_ids(statistics)
     per_term = 1 if shape == "symmetric" else statistics.n_terms
     strength = _maximise_leave_one_out(
@@ -425,13 +425,13 @@ def test_leave_one_out_smoothing_is_the_strength_with_six_digits(shape: str) -> 
 def test_identical_documents_give_no_prior_and_identical_classes_a_strong_one(
     shape: str,
 ) -> None:
-    apart, documents = counted([("x", ["ant", "bee"])] * 5 + [("y", ["cow", "dog"])] * 5)
+    apart, documents = count_corpus([("x", ["ant", "bee"])] * 5 + [("y", ["cow", "dog"])] * 5)
     every = all_term_ids(apart)
     per_term = 1 if shape == "symmetric" else apart.n_terms
     assert choose_smoothing_by_leave_one_out(apart, every, shape, documents) == pytest.approx(
         MIN_STRENGTH_PER_TERM * per_term, rel=1e-5
     )
-    mixed, documents = counted(
+    mixed, documents = count_corpus(
         [(label, [term]) for label in "xy" for term in ("ant", "bee", "cow", "dog")]
     )
     assert choose_smoothing_by_leave_one_out(mixed, every, shape, documents) == pytest.approx(
@@ -444,7 +444,7 @@ def test_identical_documents_give_no_prior_and_identical_classes_a_strong_one(
     "corpus", [[("a", [])], [("a", ["ant"] * 50)], [("a", ["ant"]), ("b", ["bee"])]]
 )
 def test_uninformative_documents_give_a_tenth_per_term(shape: str, corpus: Corpus) -> None:
-    statistics, documents = counted(corpus)
+    statistics, documents = count_corpus(corpus)
     found = choose_smoothing_by_leave_one_out(
         statistics, all_term_ids(statistics), shape, documents
     )
@@ -453,7 +453,7 @@ def test_uninformative_documents_give_a_tenth_per_term(shape: str, corpus: Corpu
 
 def test_likelihood_flat_up_to_rounding_gives_a_tenth_per_term() -> None:
     """It is −2 log 2 at every strength, which cancels: rounding would choose one, another for each order of the documents."""
-    statistics, documents = counted(
+    statistics, documents = count_corpus(
         [("x", []), ("x", []), ("y", ["bee"]), ("y", ["bee", "cat"]), ("x", ["bee"])]
     )
     assert (
@@ -469,11 +469,11 @@ def texts(corpus: Corpus) -> tuple[list[str], list[str]]:
 
 
 def test_model_chooses_leave_one_out_smoothing_from_its_sample() -> None:
-    corpus = drawn(3)
+    corpus = draw_corpus(3)
     model = TextClassifier(smoothing="leave-one-out", stemmer="none", stop_words="none").fit(
         *texts(corpus)
     )
-    statistics, documents = counted(corpus)
+    statistics, documents = count_corpus(corpus)
     wanted = choose_smoothing_by_leave_one_out(
         statistics, all_term_ids(statistics), "symmetric", documents
     )

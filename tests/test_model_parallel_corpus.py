@@ -61,7 +61,9 @@ def lines(*others: str) -> str:
     return "".join(row + "\n" for row in [*rows[:3], *others, *rows[3:]])
 
 
-def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[ReaderOptions, list[Shard]]:
+def split_file(
+    path: Path, size: int, *, on_error: str = "skip"
+) -> tuple[ReaderOptions, list[Shard]]:
     source = create_reader_options(
         resolve_reading(Reading.from_values({}), [str(path)], labelled=True),
         Notices(),
@@ -70,7 +72,9 @@ def cut(path: Path, size: int, *, on_error: str = "skip") -> tuple[ReaderOptions
     return replace(source, on_error=on_error), list(split_corpus([str(path)], source, size))
 
 
-def counted(of: CountingContext, shards: list[Shard], processes: int) -> list[PartialCounts]:
+def count_split_corpus(
+    of: CountingContext, shards: list[Shard], processes: int
+) -> list[PartialCounts]:
     """As processes do it whose tasks are dealt out."""
     numbered = list(enumerate(shards))
     return [
@@ -84,8 +88,10 @@ def test_counts_do_not_depend_on_shards_and_processes(
     size: int, processes: int, tmp_path: Path
 ) -> None:
     write("t.jsonl", lines())
-    source, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(CountingContext(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes)
+    source, of_corpus = split_file(tmp_path / "t.jsonl", size)
+    pieces = count_split_corpus(
+        CountingContext(source, Analysis(PARAMETERS, ["the"])), of_corpus, processes
+    )
     whole, (found, outcomes) = (
         count(((label, text.encode()) for label, text in LABELLED), Analysis(PARAMETERS, ["the"])),
         join_partial_counts(pieces),
@@ -105,8 +111,8 @@ def test_kept_documents_are_in_the_order_of_the_corpus(
     size: int, processes: int, tmp_path: Path
 ) -> None:
     write("t.jsonl", lines())
-    source, of_corpus = cut(tmp_path / "t.jsonl", size)
-    pieces = counted(
+    source, of_corpus = split_file(tmp_path / "t.jsonl", size)
+    pieces = count_split_corpus(
         CountingContext(source, Analysis(PARAMETERS, ["the"]), note=lambda document: document.text),
         of_corpus,
         processes,
@@ -132,9 +138,9 @@ def test_kept_documents_are_in_the_order_of_the_corpus(
 def test_unreadable_documents_are_named_as_in_the_whole_file(size: int, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines(*["{"] * (MAX_NAMED_PROBLEMS_PER_SHARD + 3)))
-    source, of_corpus = cut(path, size)
+    source, of_corpus = split_file(path, size)
     _, outcomes = join_partial_counts(
-        counted(CountingContext(source, Analysis(PARAMETERS, [])), of_corpus, 2)
+        count_split_corpus(CountingContext(source, Analysis(PARAMETERS, [])), of_corpus, 2)
     )
     named = [name for outcome in outcomes for name, _ in outcome.problems]
     assert (
@@ -144,7 +150,7 @@ def test_unreadable_documents_are_named_as_in_the_whole_file(size: int, tmp_path
     assert named == [f"{path}:{number}" for number in range(4, 4 + len(named))]
     assert len(named) >= MAX_NAMED_PROBLEMS_PER_SHARD
     found, outcomes = join_partial_counts(
-        counted(
+        count_split_corpus(
             CountingContext(replace(source, on_error="fail"), Analysis(PARAMETERS, [])),
             of_corpus,
             2,
@@ -156,8 +162,8 @@ def test_unreadable_documents_are_named_as_in_the_whole_file(size: int, tmp_path
 
 def test_empty_corpus_has_no_counts(tmp_path: Path) -> None:
     write("t.jsonl", "\n")
-    source, of_corpus = cut(tmp_path / "t.jsonl", 1)
-    pieces = counted(CountingContext(source, Analysis(PARAMETERS)), of_corpus, 2)
+    source, of_corpus = split_file(tmp_path / "t.jsonl", 1)
+    pieces = count_split_corpus(CountingContext(source, Analysis(PARAMETERS)), of_corpus, 2)
     assert join_partial_counts(pieces)[0] is None
 
 
@@ -172,7 +178,7 @@ def test_sharded_scores_are_in_document_order(
 ) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
-    source, of_corpus = cut(path, size, on_error="record")
+    source, of_corpus = split_file(path, size, on_error="record")
     heard: list[tuple[int, int]] = []
     blocks = list(
         score_shards(
@@ -200,7 +206,7 @@ def test_unreadable_documents_are_skipped_or_end_the_scores(
 ) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(lines("{"))
-    source, of_corpus = cut(path, 150)
+    source, of_corpus = split_file(path, 150)
     outcomes: list[ShardReport] = []
 
     def scored(on_error: str) -> Iterator[ScoredBlock]:
@@ -230,7 +236,7 @@ def test_sum_pairwise_equals_the_sum(numbers: list[int]) -> None:
 
 def test_batches_contain_every_shard_once(tmp_path: Path) -> None:
     write("t.jsonl", lines())
-    source, of_corpus = cut(tmp_path / "t.jsonl", 1)
+    source, of_corpus = split_file(tmp_path / "t.jsonl", 1)
     cut_up = list(split_into_batches(enumerate(of_corpus), 2))
     assert [shard for run in cut_up for shard in run] == list(enumerate(of_corpus))
     assert len(cut_up) == 2 * BATCHES_PER_THREAD

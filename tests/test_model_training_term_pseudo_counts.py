@@ -38,7 +38,7 @@ LABELS = ["paper", "paper", "net", "net"]
 GIVEN = {"*": 0.5, "printers": 4.0, "cable": 0.25}
 
 
-def own(model: TextClassifier) -> dict[str, float]:
+def term_pseudo_counts(model: TextClassifier) -> dict[str, float]:
     """The pseudo-counts of terms that have one of their own, by term."""
     learnt = model.fitted.parameters.own_pseudo_counts
     return {
@@ -55,7 +55,7 @@ def trained(smoothing: dict[str, float], **parameters: Any) -> TextClassifier:
 
 def test_word_is_mapped_to_its_term() -> None:
     model = trained({"*": 0.5, "PRINTERS": 4, "Cable,": 0.25, "paper": 0.5, "toner": 9})
-    assert own(model) == {"cabl": 0.25, "printer": 4.0}
+    assert term_pseudo_counts(model) == {"cabl": 0.25, "printer": 4.0}
     assert model.fitted.parameters.smoothing == 0.5
     printer = np.array(model.fitted.statistics.vocabulary.find(["printer", "cabl", "paper"]))
     tokens, total = (
@@ -77,7 +77,7 @@ def test_words_of_fields_have_the_field_name_as_prefix() -> None:
         smoothing={"*": 1, "Subject:offers": 3, "offers": 2, "subject:minutes": 4},
         tag_fields="subject",
     ).fit(mails, ["a", "b"])
-    assert own(model) == {"offer": 2.0, "subject:offer": 3.0, "subject:minut": 4.0}
+    assert term_pseudo_counts(model) == {"offer": 2.0, "subject:offer": 3.0, "subject:minut": 4.0}
     with pytest.raises(UsageError, match="2 terms"):
         trained({"*": 1, "subject:offers": 3})
 
@@ -93,14 +93,16 @@ def test_several_words_are_an_ngram() -> None:
         },
         ngrams=2,
     )
-    assert own(model) == {"printer jam": 3.0, "cabl printer": 5.0, "network": 2.0}
-    assert own(trained({"*": 1, "network and cable and printers": 7}, ngrams=3)) == {
+    assert term_pseudo_counts(model) == {"printer jam": 3.0, "cabl printer": 5.0, "network": 2.0}
+    assert term_pseudo_counts(trained({"*": 1, "network and cable and printers": 7}, ngrams=3)) == {
         "network cabl printer": 7.0
     }
 
 
 def test_character_ngrams_and_counted_features_are_named_unchanged() -> None:
-    assert own(trained({"*": 1, "pr*": 3, "*le": 5, "*int*": 4, "printers": 2}, char_ngrams=3)) == {
+    assert term_pseudo_counts(
+        trained({"*": 1, "pr*": 3, "*le": 5, "*int*": 4, "printers": 2}, char_ngrams=3)
+    ) == {
         "pr*": 3.0,
         "*le": 5.0,
         "*int*": 4.0,
@@ -109,7 +111,7 @@ def test_character_ngrams_and_counted_features_are_named_unchanged() -> None:
     model = TextClassifier(smoothing={"*": 1, "the": 3, "printers": 5, "nothere": 2})
     model.reading = Reading(format="svmlight")
     model.fit(["the:2 printers:1", "printer:3"], ["a", "b"])
-    assert own(model) == {"printers": 5.0, "the": 3.0}
+    assert term_pseudo_counts(model) == {"printers": 5.0, "the": 3.0}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_invalid_terms_and_numbers_are_named(smoothing: dict[str, float], messag
 
 
 def test_same_number_twice_for_a_term_is_accepted() -> None:
-    assert own(trained({"*": 1, "printer": 3, "printers": 3})) == {"printer": 3.0}
+    assert term_pseudo_counts(trained({"*": 1, "printer": 3, "printers": 3})) == {"printer": 3.0}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_complement_needs_a_positive_number_for_every_term(smoothing: dict[str, 
 
 def test_maximum_likelihood_ignores_pseudo_counts() -> None:
     model, without = trained(GIVEN, estimate="ml"), TextClassifier(estimate="ml").fit(TEXTS, LABELS)
-    assert (own(model), model.fitted.parameters.smoothing) == ({}, 0.0)
+    assert (term_pseudo_counts(model), model.fitted.parameters.smoothing) == ({}, 0.0)
     assert np.array_equal(model.joint_log_likelihood(TEXTS), without.joint_log_likelihood(TEXTS))
 
 
@@ -195,7 +197,10 @@ def test_term_pseudo_count_changes_scores_and_is_stored(kind: str, tmp_path: Pat
     model = trained(GIVEN, **KINDS[kind])
     first = saved(model, tmp_path)
     loaded = TextClassifier.load("saved")
-    assert (loaded.settings, own(loaded)) == (model.settings, own(model))
+    assert (loaded.settings, term_pseudo_counts(loaded)) == (
+        model.settings,
+        term_pseudo_counts(model),
+    )
     assert np.array_equal(loaded.joint_log_likelihood(TEXTS), model.joint_log_likelihood(TEXTS))
     assert saved(loaded, tmp_path) == first
     assert saved(trained(dict(reversed(GIVEN.items())), **KINDS[kind]), tmp_path) == first
@@ -212,13 +217,13 @@ def test_loaded_model_uses_the_stop_list_of_training(
     model.save("model")
     (tmp_path / "stop").unlink()
     loaded = TextClassifier.load("model").partial_fit(["the end"], ["net"])
-    assert own(loaded) == {"the": 3.0}
+    assert term_pseudo_counts(loaded) == {"the": 3.0}
 
 
 def test_term_pseudo_counts_can_be_set_and_reset_after_training() -> None:
     model = TextClassifier(smoothing=0.5).fit(TEXTS, LABELS)
     before = model.joint_log_likelihood(TEXTS)
-    assert own(model.set_params(smoothing=GIVEN)) == {"cabl": 0.25, "printer": 4.0}
+    assert term_pseudo_counts(model.set_params(smoothing=GIVEN)) == {"cabl": 0.25, "printer": 4.0}
     assert np.array_equal(
         model.joint_log_likelihood(TEXTS), trained(GIVEN).joint_log_likelihood(TEXTS)
     )

@@ -64,7 +64,7 @@ documents = st.lists(
 )
 
 
-def drawn(seed: int, n: int = 60) -> tuple[list[str], list[str], list[float]]:
+def draw_documents(seed: int, n: int = 60) -> tuple[list[str], list[str], list[float]]:
     draw = np.random.default_rng(seed)
     labels = [str(label) for label in draw.choice(["x", "y", "z"], n, p=[0.6, 0.3, 0.1])]
     texts = [
@@ -111,7 +111,7 @@ def test_weight_two_equals_two_documents_and_weight_zero_none(
 def test_logistic_regression_multiplies_losses_by_weights(
     options: dict[str, Any], l2: float
 ) -> None:
-    texts, labels, _ = drawn(1)
+    texts, labels, _ = draw_documents(1)
     weights = [1, 2, 3] * 20
     weighted = TextClassifier(**options, l2=l2, **PLAIN).fit(texts, labels, weights)
     repeated = [index for index, weight in enumerate(weights) for _ in range(weight)]
@@ -130,7 +130,7 @@ def test_weighted_scores_match_scikit_learn(alpha: float) -> None:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
-    texts, labels, weights = drawn(2)
+    texts, labels, weights = draw_documents(2)
     vectorizer = CountVectorizer().fit(texts)
     x, asked = vectorizer.transform(texts), vectorizer.transform(ASKED)
     kinds: dict[ClassifierName, Any] = {
@@ -150,7 +150,7 @@ def test_weighted_scores_match_scikit_learn(alpha: float) -> None:
 
 @pytest.mark.parametrize("classifier", TAKING)
 def test_balanced_class_weights_match_hand_computation(classifier: str) -> None:
-    texts, labels, _ = drawn(3)
+    texts, labels, _ = draw_documents(3)
     numbers = {label: labels.count(label) for label in set(labels)}
     by_hand = [round(len(labels) / (len(numbers) * numbers[label]), 3) for label in labels]
     options = {"classifier": classifier, **PLAIN, "calibration": "auto"}
@@ -195,7 +195,7 @@ def test_weighted_documents_are_added_removed_and_merged_exactly(
 )
 def test_forgotten_weighted_documents_leave_nothing(options: dict[str, Any]) -> None:
     options = {**PLAIN, **({"calibration": "auto"} if options.get("sample") else {}), **options}
-    texts, labels, _ = drawn(8)
+    texts, labels, _ = draw_documents(8)
     late = ["ant ant", "a text with new words", "fox eel dog"], ["x", "new", "z"], [2.5, 0.001, 2]
     model, before = (TextClassifier(**options).fit(texts, labels) for _ in range(2))
     model.partial_fit(*late)
@@ -216,7 +216,7 @@ def test_document_is_forgotten_with_its_training_weight() -> None:
 
 
 def test_weights_of_one_do_not_change_the_file() -> None:
-    texts, labels, _ = drawn(4)
+    texts, labels, _ = draw_documents(4)
     plain, weighted = (
         TextClassifier().fit(texts, labels, weights) for weights in (None, [1.0] * 60)
     )
@@ -234,7 +234,7 @@ def test_weights_of_one_do_not_change_the_file() -> None:
     ],
 )
 def test_weighted_leave_one_out_equals_training_on_the_others(options: dict[str, Any]) -> None:
-    texts, labels, weights = drawn(5, 20)
+    texts, labels, weights = draw_documents(5, 20)
     settings = {"smoothing": 0.5, **PLAIN, **options}
     model = TextClassifier(**settings).fit(texts, labels, weights)
     counted = count_labelled_documents(
@@ -261,7 +261,7 @@ def test_weighted_leave_one_out_equals_training_on_the_others(options: dict[str,
 @pytest.mark.parametrize("word", ["ant", "a word that no document holds"])
 def test_documents_held_out_by_folds_are_scored_with_the_seeds(word: str) -> None:
     """Folds of one document each, and classes of one size: the same as leaving each out of counts without weights."""
-    texts = drawn(9, 10)[0]
+    texts = draw_documents(9, 10)[0]
     options = {**PLAIN, "calibration": "auto", "weighting": "log", "smoothing": 0.5, "ngrams": 6}
     found = []
     for class_weight in (None, "balanced"):
@@ -333,7 +333,7 @@ def test_log_sums_that_exceed_64_bits_are_refused(tmp_path: Path) -> None:
 
 
 def test_calibration_uses_document_weights() -> None:
-    texts, labels, _ = drawn(6, 90)
+    texts, labels, _ = draw_documents(6, 90)
     rare = [3.0 if label == "z" else 1.0 for label in labels]
     plain, weighted = (
         TextClassifier().fit(texts, labels, weights).fitted.parameters for weights in (None, rare)

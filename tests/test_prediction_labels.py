@@ -60,12 +60,12 @@ Sets = list[frozenset[int]]
 SETS = st.lists(st.frozensets(st.integers(0, N_LABELS - 1)), max_size=12)
 
 
-def in_order(sets: Sets) -> list[tuple[int, ...]]:
+def sort_sets(sets: Sets) -> list[tuple[int, ...]]:
     return [tuple(sorted(labels)) for labels in sets]
 
 
 def document_labels(sets: Sets) -> DocumentLabels:
-    return DocumentLabels.from_sets(in_order(sets), N_LABELS)
+    return DocumentLabels.from_sets(sort_sets(sets), N_LABELS)
 
 
 def labels_by_document(labels: DocumentLabels) -> list[tuple[int, ...]]:
@@ -80,8 +80,8 @@ def labels_by_document(labels: DocumentLabels) -> list[tuple[int, ...]]:
 def test_label_table_pairs_are_in_order_and_negative_numbers_have_none(
     sets: Sets, data: st.DataObject
 ) -> None:
-    table = LabelTable.from_sets(in_order(sets), N_LABELS)
-    assert table.to_tuples() == in_order(sets)
+    table = LabelTable.from_sets(sort_sets(sets), N_LABELS)
+    assert table.to_tuples() == sort_sets(sets)
     numbers = np.array(data.draw(st.lists(st.integers(-1, len(sets) - 1), max_size=10)), np.int64)
     wanted = [
         (row, label)
@@ -92,7 +92,7 @@ def test_label_table_pairs_are_in_order_and_negative_numbers_have_none(
     rows, labels = table.to_pairs(numbers)
     assert list(zip(rows.tolist(), labels.tolist(), strict=True)) == wanted
     known = numbers[numbers >= 0]
-    assert table.to_tuples(known) == [in_order(sets)[number] for number in known.tolist()]
+    assert table.to_tuples(known) == [sort_sets(sets)[number] for number in known.tolist()]
 
 
 @pytest.mark.parametrize("n_classes", [0, 1, 3])
@@ -107,10 +107,10 @@ def test_single_label_table_numbers_sets_by_label(n_classes: int) -> None:
 def test_document_labels_are_the_given_sets(sets: Sets) -> None:
     labels = document_labels(sets)
     assert len(labels) == len(sets)
-    assert labels_by_document(labels) == in_order(sets)
+    assert labels_by_document(labels) == sort_sets(sets)
     assert labels.count_labels().tolist() == [len(own) for own in sets]
     assert labels.to_names(NAMES) == [
-        tuple(NAMES[label] for label in own) for own in in_order(sets)
+        tuple(NAMES[label] for label in own) for own in sort_sets(sets)
     ]
     assert labels.to_texts(NAMES) == ["|".join(own) for own in labels.to_names(NAMES)]
     assert labels.to_mask(N_LABELS).tolist() == [
@@ -152,12 +152,12 @@ def test_selected_documents_keep_their_labels(sets: Sets, data: st.DataObject) -
         np.int64,
     )
     assert labels_by_document(document_labels(sets)[chosen]) == [
-        in_order(sets)[row] for row in chosen.tolist()
+        sort_sets(sets)[row] for row in chosen.tolist()
     ]
-    assert labels_by_document(document_labels(sets)[1:]) == in_order(sets)[1:]
+    assert labels_by_document(document_labels(sets)[1:]) == sort_sets(sets)[1:]
     assert (
         labels_by_document(document_labels(sets)[np.arange(len(sets)) % 2 == 0])
-        == in_order(sets)[::2]
+        == sort_sets(sets)[::2]
     )
 
 
@@ -176,7 +176,7 @@ def test_mask_round_trips_and_equal_rows_are_one_set(
 @given(st.lists(SETS, min_size=1, max_size=4))
 def test_concatenated_parts_keep_their_labels(parts: list[Sets]) -> None:
     joined = DocumentLabels.concatenate([document_labels(part) for part in parts])
-    assert labels_by_document(joined) == [labels for part in parts for labels in in_order(part)]
+    assert labels_by_document(joined) == [labels for part in parts for labels in sort_sets(part)]
     assert len(set(joined.table.to_tuples())) == len(joined.table.sizes)
 
 

@@ -61,7 +61,7 @@ class Case(NamedTuple):
         return list(zip(self.posterior.log_p.tolist(), self.sets, strict=True))
 
 
-def drawn(
+def draw_case(
     kind: type[Posterior],
     seed: int,
     *,
@@ -172,7 +172,7 @@ def test_log_odds_of_certain_and_impossible_labels_are_infinite() -> None:
 @given(seed=SEEDS)
 @examples(30)
 def test_log_odds_are_log_p_minus_log_of_the_complement(kind: type[Posterior], seed: int) -> None:
-    case = drawn(kind, seed)
+    case = draw_case(kind, seed)
     posterior = case.posterior
     wanted = np.array(
         [
@@ -196,7 +196,7 @@ def test_log_odds_are_log_p_minus_log_of_the_complement(kind: type[Posterior], s
 def test_log_losses_are_minus_log_p_of_the_true_labels(
     kind: type[Posterior], *, unknown: bool, seed: int
 ) -> None:
-    case = drawn(kind, seed, unknown=unknown)
+    case = draw_case(kind, seed, unknown=unknown)
     wanted = []
     for logs, labels in case.documents():
         loss = math.fsum(-logs[label] for label in labels if label < len(logs))
@@ -216,7 +216,7 @@ def test_log_losses_are_minus_log_p_of_the_true_labels(
 def test_brier_scores_sum_over_all_labels_including_unknown_ones(
     kind: type[Posterior], *, unknown: bool, seed: int
 ) -> None:
-    case = drawn(kind, seed, unknown=unknown)
+    case = draw_case(kind, seed, unknown=unknown)
     wanted = []
     for logs, labels in case.documents():
         p = [*map(math.exp, logs), 0.0]  # of the unknown label none
@@ -230,7 +230,7 @@ def test_brier_scores_sum_over_all_labels_including_unknown_ones(
 @given(seed=SEEDS)
 @examples(30)
 def test_mean_losses_and_brier_scores_match_scikit_learn(kind: type[Posterior], seed: int) -> None:
-    posterior, _ = case = drawn(kind, seed)
+    posterior, _ = case = draw_case(kind, seed)
     assume(
         min(posterior.log_p.min(), posterior.compute_log_complement().min()) > -15
     )  # scikit-learn knows no p below 2e-16
@@ -268,7 +268,7 @@ def first_most_probable(logs: Sequence[float]) -> list[int]:
 def test_ranks_are_positions_of_the_true_class_or_whether_the_first_label_is_true(
     kind: type[Posterior], *, ties: bool, unknown: bool, seed: int
 ) -> None:
-    case = drawn(kind, seed, unknown=unknown, ties=ties, least_labels=1)
+    case = draw_case(kind, seed, unknown=unknown, ties=ties, least_labels=1)
     for (logs, labels), rank in zip(
         case.documents(), case.posterior.rank_true_labels(case.truth).tolist(), strict=True
     ):
@@ -285,7 +285,7 @@ def test_ranks_are_positions_of_the_true_class_or_whether_the_first_label_is_tru
 def test_alternatives_are_the_most_probable_other_class_or_one_changed_label(
     kind: type[Posterior], seed: int
 ) -> None:
-    case = drawn(kind, seed)
+    case = draw_case(kind, seed)
     found = case.posterior.find_alternatives(case.truth)
     columns = (
         found.labels.table.to_tuples(found.labels.indices),
@@ -339,7 +339,7 @@ def test_alternatives_match_hand_computation() -> None:
 def test_predict_returns_labels_above_the_minimum_probability(
     kind: type[Posterior], seed: int, least: float
 ) -> None:
-    case = drawn(kind, seed)
+    case = draw_case(kind, seed)
     found = case.posterior.predict(DecisionRule(min_probability=least, labels_from=0.3)).to_names(
         NAMES
     )
@@ -377,7 +377,7 @@ def test_impossible_document_has_no_predicted_class() -> None:
 def test_score_prior_equals_the_scores_of_a_constant_posterior(
     kind: type[Posterior], *, unknown: bool, seed: int
 ) -> None:
-    case = drawn(kind, seed, unknown=unknown)
+    case = draw_case(kind, seed, unknown=unknown)
     prior = np.exp(case.posterior.log_p[0])
     constant = kind(np.tile(np.log(prior), (len(case.sets), 1)))
     wanted = (
@@ -406,7 +406,7 @@ def test_prior_scores_match_hand_computation() -> None:
 def test_scores_of_selected_documents_do_not_depend_on_the_others(
     kind: type[Posterior], seed: int
 ) -> None:
-    posterior, sets = case = drawn(kind, seed)
+    posterior, sets = case = draw_case(kind, seed)
     chosen = np.random.default_rng(seed).permutation(len(sets))[: len(sets) // 2 + 1]
     some: Any = posterior[chosen]
     truth = case.truth[chosen]

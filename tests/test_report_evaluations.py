@@ -33,13 +33,13 @@ def result(confusion: dict[str, dict[str, int]], unseen: int = 0) -> EvaluationR
     return evaluated([*labels, *(f"unseen{n}" for n in range(unseen))], confusion)
 
 
-def drawn(confusion: dict[str, dict[str, int]]) -> list[str]:
+def render_confusions(confusion: dict[str, dict[str, int]]) -> list[str]:
     head, _, *rows = _format_confusion_table(result(confusion)).splitlines()
     return [head, *rows]
 
 
 def test_every_confusion_cell_is_a_number() -> None:
-    head, cats, dogs = drawn({"cats": {"cats": 12, "dogs": 3}, "dogs": {"dogs": 1045}})
+    head, cats, dogs = render_confusions({"cats": {"cats": 12, "dogs": 3}, "dogs": {"dogs": 1045}})
     assert head.split() == ["true", "class,", "by", "answer", "1", "2"]
     assert cats.split() == ["1", "cats", "12", "3"]
     assert dogs.split() == ["2", "dogs", "·", "1045"]
@@ -47,13 +47,13 @@ def test_every_confusion_cell_is_a_number() -> None:
 
 
 def test_documents_without_prediction_have_a_column() -> None:
-    head, cats, _ = drawn({"cats": {"cats": 12, "": 3}, "dogs": {"cats": 1}})
+    head, cats, _ = render_confusions({"cats": {"cats": 12, "": 3}, "dogs": {"cats": 1}})
     assert head.split()[-1] == "none"
     assert cats.split()[-1] == "3"
 
 
 def test_confusion_rows_are_limited_to_classes_that_occur() -> None:
-    assert [line.split() for line in drawn({"a": {"b": 1}})][1:] == [
+    assert [line.split() for line in render_confusions({"a": {"b": 1}})][1:] == [
         ["1", "a", "·", "1"],
         ["2", "b", "·", "·"],
     ]
@@ -70,10 +70,12 @@ def test_confusion_rows_are_limited_to_classes_that_occur() -> None:
 
 
 def test_long_and_hostile_names_are_shortened_and_escaped() -> None:
-    assert not any("\x1b" in line for line in drawn({"\x1b[31mred": {"b": 1}, "x" * 60: {"b": 1}}))
+    assert not any(
+        "\x1b" in line for line in render_confusions({"\x1b[31mred": {"b": 1}, "x" * 60: {"b": 1}})
+    )
     assert any(
         "x" * 12 + "…" + "x" * 11 in line and "x" * 13 not in line
-        for line in drawn({"a": {"a": 1}, "x" * 60: {"a": 1}})
+        for line in render_confusions({"a": {"a": 1}, "x" * 60: {"a": 1}})
     )
 
 

@@ -51,7 +51,7 @@ def printed(write: Callable[[], object]) -> str:
     return out.getvalue()
 
 
-def drawn_by_rich(
+def render_with_rich(
     title: str | None,
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -87,7 +87,7 @@ def test_table_is_drawn_as_by_rich(
         found = printed(
             lambda: tables.print_blocks(tables.format_grid(columns, rows, numeric, title))
         )
-    assert found.rstrip("\n") + "\n" == drawn_by_rich(title, columns, rows, numeric, width)
+    assert found.rstrip("\n") + "\n" == render_with_rich(title, columns, rows, numeric, width)
 
 
 def test_two_columns_may_have_the_same_heading() -> None:

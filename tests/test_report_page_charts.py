@@ -34,7 +34,7 @@ from tests.report_example import HOSTILE, Page, example, matrix
 from tests.test_report_output_formats_records import anything
 
 
-def drawn(markup: Markup) -> ET.Element:
+def parse_svg(markup: Markup) -> ET.Element:
     return ET.fromstring(markup)
 
 
@@ -42,13 +42,13 @@ def numbers(node: ET.Element, *names: str) -> list[float]:
     return [float(node.attrib[name]) for name in names]
 
 
-def of_class(picture: ET.Element, tag: str, kind: str) -> list[ET.Element]:
+def find_by_class(picture: ET.Element, tag: str, kind: str) -> list[ET.Element]:
     return [node for node in picture.iter(tag) if node.get("class") == kind]
 
 
 @given(st.floats(0, 1))
 def test_bar_width_is_its_value(value: float) -> None:
-    rects = drawn(draw_bar(value, "")).findall("rect")
+    rects = parse_svg(draw_bar(value, "")).findall("rect")
     assert [numbers(rect, "width")[0] for rect in rects] == [
         100,
         pytest.approx(100 * value, abs=0.005),
@@ -56,10 +56,10 @@ def test_bar_width_is_its_value(value: float) -> None:
 
 
 def test_bar_shows_its_interval_and_title() -> None:
-    picture = drawn(draw_bar(0.5, 'F1 "of" <a>', (0.25, 0.8)))
+    picture = parse_svg(draw_bar(0.5, 'F1 "of" <a>', (0.25, 0.8)))
     assert [numbers(line, "x1", "x2") for line in picture.findall("line")] == [[25, 80]]
     assert picture.findtext("title") == 'F1 "of" <a>'
-    assert drawn(draw_bar(0.5, "")).findall("line") == []
+    assert parse_svg(draw_bar(0.5, "")).findall("line") == []
 
 
 def test_reliability_diagram_has_a_point_per_bin() -> None:
@@ -69,7 +69,7 @@ def test_reliability_diagram_has_a_point_per_bin() -> None:
         ReliabilityBin(0, 0, 120, 1.0, 0.75, (0.7, 0.8)),
         ReliabilityBin(0, 0, 3, 0.0, 0.0, (0.0, 0.5)),
     )
-    picture = drawn(draw_reliability_diagram(bins, "after", "a name"))
+    picture = parse_svg(draw_reliability_diagram(bins, "after", "a name"))
     assert picture.attrib["aria-label"] == "a name"
     # the square lies from 46 to 326 and, upside down, from 292 to 12; the columns of 120 documents are 44 high and stand on 354
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [
@@ -77,12 +77,14 @@ def test_reliability_diagram_has_a_point_per_bin() -> None:
         [326, 82],
         [46, 292],
     ]
-    assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [
+    assert [
+        numbers(line, "x1", "y1", "y2") for line in find_by_class(picture, "line", "whisker")
+    ] == [
         [116, 180, 124],
         [326, 96, 68],
         [46, 292, 152],
     ]
-    assert [numbers(rect, "y", "height") for rect in of_class(picture, "rect", "count")] == [
+    assert [numbers(rect, "y", "height") for rect in find_by_class(picture, "rect", "count")] == [
         [343, 11],
         [310, 44],
         [352.9, 1.1],
@@ -99,7 +101,7 @@ def test_reliability_diagram_has_a_point_per_bin() -> None:
 
 
 def test_empty_reliability_diagram_has_no_points() -> None:
-    assert list(drawn(draw_reliability_diagram((), "after", "")).iter("circle")) == []
+    assert list(parse_svg(draw_reliability_diagram((), "after", "")).iter("circle")) == []
 
 
 def point(
@@ -114,7 +116,7 @@ def test_learning_curve_is_drawn_to_scale() -> None:
         point(1000, 0.7, 0.65, 0.75, 0.6, 0.79),
         point(10_000, 0.8, 0.78, 0.8, 0.78, 0.78),
     ]
-    picture = drawn(draw_learning_curve(points, "a name"))
+    picture = parse_svg(draw_learning_curve(points, "a name"))
     # from 40 % to 80 % in 240 steps that end at 12, from 100 to 10,000 in 560 that begin at 46
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [
         [46, 192],
@@ -122,14 +124,14 @@ def test_learning_curve_is_drawn_to_scale() -> None:
         [606, 12],
     ]
     assert (
-        of_class(picture, "polyline", "second")[0].attrib["points"]
+        find_by_class(picture, "polyline", "second")[0].attrib["points"]
         == "46.00,222.00 326.00,132.00 606.00,24.00"
     )
     assert (
-        of_class(picture, "polyline", "third")[0].attrib["points"]
+        find_by_class(picture, "polyline", "third")[0].attrib["points"]
         == "46.00,12.00 326.00,18.00 606.00,24.00"
     )
-    band = of_class(picture, "polygon", "band")[0].attrib["points"].split()
+    band = find_by_class(picture, "polygon", "band")[0].attrib["points"].split()
     assert band == [
         "46.00,252.00",
         "326.00,102.00",
@@ -138,47 +140,49 @@ def test_learning_curve_is_drawn_to_scale() -> None:
         "326.00,42.00",
         "46.00,132.00",
     ]
-    assert [node.text for node in of_class(picture, "text", "y")] == [
+    assert [node.text for node in find_by_class(picture, "text", "y")] == [
         "40\u00a0%",
         "50\u00a0%",
         "60\u00a0%",
         "70\u00a0%",
         "80\u00a0%",
     ]
-    assert [node.text for node in of_class(picture, "text", "x")] == ["100", "1,000", "10,000"]
-    assert [node.text for node in of_class(picture, "text", "x minor")] == [
+    assert [node.text for node in find_by_class(picture, "text", "x")] == ["100", "1,000", "10,000"]
+    assert [node.text for node in find_by_class(picture, "text", "x minor")] == [
         "200",
         "500",
         "2,000",
         "5,000",
     ]
-    assert of_class(picture, "line", "ahead") == []
+    assert find_by_class(picture, "line", "ahead") == []
 
 
 def test_forecast_is_drawn_at_the_end_of_the_curve() -> None:
     points = [point(100, 0.5, 0.5, 0.5, 0.5), point(1000, 0.6, 0.6, 0.6, 0.5)]
-    picture = drawn(draw_learning_curve(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
-    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "first")] == [
+    picture = parse_svg(draw_learning_curve(points, "", Forecast(10_000, 0.8, (0.7, 0.9), 0.6)))
+    assert [
+        numbers(circle, "cx", "cy") for circle in find_by_class(picture, "circle", "first")
+    ] == [
         [46, 252],
         [326, 192],
     ]
-    assert [numbers(circle, "cx", "cy") for circle in of_class(picture, "circle", "ring")] == [
+    assert [numbers(circle, "cx", "cy") for circle in find_by_class(picture, "circle", "ring")] == [
         [606, 72]
     ]
     assert [
-        numbers(line, "x1", "y1", "x2", "y2") for line in of_class(picture, "line", "ahead")
+        numbers(line, "x1", "y1", "x2", "y2") for line in find_by_class(picture, "line", "ahead")
     ] == [[326, 192, 606, 72]]
-    assert [numbers(line, "x1", "y1", "y2") for line in of_class(picture, "line", "whisker")] == [
-        [606, 132, 12]
-    ]
+    assert [
+        numbers(line, "x1", "y1", "y2") for line in find_by_class(picture, "line", "whisker")
+    ] == [[606, 132, 12]]
     without = draw_learning_curve(points, "", Forecast(10_000, withheld="too short"))
     assert without == draw_learning_curve(points, "")
 
 
 def test_learning_curve_of_one_point_is_drawn() -> None:
-    picture = drawn(draw_learning_curve([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
+    picture = parse_svg(draw_learning_curve([point(7, 0.5, 0.5, 0.5, 0.5)], ""))
     assert [numbers(circle, "cx", "cy") for circle in picture.iter("circle")] == [[326, 252]]
-    assert [node.text for node in of_class(picture, "text", "x")] == ["7"]
+    assert [node.text for node in find_by_class(picture, "text", "x")] == ["7"]
 
 
 @given(st.integers(1, 10**7), st.integers(1, 10**7))
@@ -286,7 +290,7 @@ def test_word_breaks_in_names_change_no_letter(text: str) -> None:
 
 
 def test_risk_curve_falls_from_the_most_probable_predictions_to_all() -> None:
-    chart = drawn(
+    chart = parse_svg(
         draw_risk_curve(
             (RiskPoint(0.5, 0.9, 0.95, (0.9, 0.98)), RiskPoint(1.0, 0.4, 0.8, (0.75, 0.85))),
             "a curve",

@@ -23,7 +23,7 @@ from nbtext.report.explanations import (
 from nbtext.report.page.explanation_page import build_explanations_page
 from nbtext.report.page.markup import HERE
 from tests import browser
-from tests.explained_models import GAUSSIAN, document, explained, model
+from tests.explained_models import GAUSSIAN, document, explain_text, model
 from tests.profiles import examples
 from tests.report_example import HOSTILE, Page
 from tests.strategies import texts
@@ -51,7 +51,7 @@ def test_each_document_is_a_section_in_the_contents() -> None:
 
 
 def test_words_are_marked_with_their_nats_and_listed() -> None:
-    of = explained(model(), TEXT)
+    of = explain_text(model(), TEXT)
     page = Page(page_of(TEXT))
     shown = {mark["title"] for mark in page.all("mark") if "title" in mark}
     assert shown == {
@@ -65,7 +65,7 @@ def test_words_are_marked_with_their_nats_and_listed() -> None:
 
 
 def test_unlisted_contributions_are_summed() -> None:
-    of = explained(model(), TEXT)
+    of = explain_text(model(), TEXT)
     (_, without, *_), *listed, (others, *_) = parts = collect_summands(of, 3, "other word")[0]
     assert without == of.prior
     assert [abs(nats) for _, nats, *_ in listed] == sorted(

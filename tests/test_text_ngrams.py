@@ -101,7 +101,7 @@ def slow(word: str, low: int, high: int) -> list[str]:
     return found
 
 
-def counted(text: str, **parameters: Any) -> Counter[str]:
+def count_terms(text: str, **parameters: Any) -> Counter[str]:
     """The terms of one text and how often each occurs."""
     statistics = TextClassifier(**{**PLAIN, **parameters}).fit([text], ["a"]).fitted.statistics
     names = map(statistics.vocabulary.get_term, range(statistics.n_terms))
@@ -150,7 +150,10 @@ def test_character_ngrams_match_the_slow_twin_for_every_block(
 def test_character_ngrams_are_added_without_changing_other_terms() -> None:
     texts = "owls hoot at owls; owls don't bark"
     settings: dict[str, Any] = {"stop_words": "default", "stemmer": "snowball", "ngrams": 2}
-    with_them, without = counted(texts, char_ngrams="3-4", **settings), counted(texts, **settings)
+    with_them, without = (
+        count_terms(texts, char_ngrams="3-4", **settings),
+        count_terms(texts, **settings),
+    )
     assert {term: n for term, n in with_them.items() if "*" not in term} == without
     assert with_them["*wls"] == 3
     assert with_them["owl"] == 3

@@ -43,7 +43,7 @@ SAME = (
 )
 
 
-def listed(language: str) -> list[str]:
+def list_words(language: str) -> list[str]:
     """The words of the package's stop list."""
     from stop_words import get_stop_words
 
@@ -69,7 +69,7 @@ def english() -> set[str]:
 
 def sample(language: str) -> list[str]:
     """Words of a language, and thousands more with the ends of some and the beginnings of others."""
-    real = listed(language)
+    real = list_words(language)
     chance = random.Random(0)
     made = {
         a[: chance.randint(2, 6)] + b[-chance.randint(1, 5) :]
@@ -107,7 +107,7 @@ def test_snowball_matches_nltk_except_for_changed_rules(name: str) -> None:
 
 def test_arabic_stems_match_nltk_for_most_words() -> None:
     """Snowball's is of 2018 and has another order of suffixes, keeps more short words whole and writes a final alif maqsura as ya."""
-    found = listed("arabic")
+    found = list_words("arabic")
     reference = SnowballStemmer("arabic")
     same = [
         stem == reference.stem(word)
@@ -118,7 +118,7 @@ def test_arabic_stems_match_nltk_for_most_words() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_a_stemmer_without_empty_stems(language: str) -> None:
-    found = listed(language)
+    found = list_words(language)
     mine = stems("snowball", language, found)
     assert len(mine) == len(found)
     assert all(mine)
@@ -127,7 +127,7 @@ def test_every_language_has_a_stemmer_without_empty_stems(language: str) -> None
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_words_with_a_common_stem(language: str) -> None:
-    found = listed(language)
+    found = list_words(language)
     assert len(set(stems("snowball", language, found))) < len(found)
 
 
@@ -161,7 +161,7 @@ def test_published_examples_of_stems_are_reproduced(name: str, word: str, stem: 
 
 @pytest.mark.parametrize("name", [*NLTK_STEMMERS, "snowball", "none"])
 def test_each_word_has_one_nonempty_stem(name: str) -> None:
-    language: Callable[[str], list[str]] = listed
+    language: Callable[[str], list[str]] = list_words
     found = [
         *language("english"),
         *language("arabic"),
