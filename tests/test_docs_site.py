@@ -12,7 +12,7 @@ import pytest
 
 from tests import browser
 from tests.process import ENVIRONMENT, REPOSITORY, fresh_interpreters, run
-from tests.test_structure import FLOOR, ROOMS
+from tests.test_structure import LAYER_OF, LAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,10 +170,10 @@ def test_reference_has_an_anchor_for_each_option(site: Path) -> None:
 
 def test_table_of_packages_matches_the_import_order() -> None:
     found = runpy.run_path(str(DOCS / "rooms.py"))["rooms"]()
-    floors = [FLOOR[room.names[0]] for room in found]
-    assert floors == sorted(floors)
+    layers = [LAYER_OF[room.names[0]] for room in found]
+    assert layers == sorted(layers)
     assert {name for room in found for name in room.names} == {
-        name for floor in ROOMS for name in floor
+        name for layer in LAYERS for name in layer
     } - {"__main__"}
     assert all(room.guide for room in found)
 

@@ -1,4 +1,4 @@
-"""The house: in which order its rooms stand, and what holds in all of them."""
+"""Package layout: the allowed import order, and rules that apply to every package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 REPOSITORY = Path(__file__).parents[1]
 FILES = sorted((REPOSITORY / "nbtext").rglob("*.py"))
-ROOMS = (
+LAYERS = (
     ("type_names", "version", "fast_dataclasses", "traits"),
     ("errors", "ragged", "progress", "strict_json"),
     ("prediction",),
@@ -40,9 +40,9 @@ ROOMS = (
     ("cli",),
     ("__main__",),
 )
-"""From the ground up: a room imports only from rooms on lower floors, or beside or within itself."""
+"""From the lowest layer up: a package imports only from lower layers, or from within itself."""
 
-FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+LAYER_OF = {package: layer for layer, packages in enumerate(LAYERS) for package in packages}
 
 
 class Import(NamedTuple):
@@ -93,46 +93,47 @@ def imports(path: Path) -> list[Import]:
     return found
 
 
-def room(module: str) -> str:
-    """The room of a module; of `nbtext` itself and what it alone defines, none."""
+def package_of(module: str) -> str:
+    """Return the package of a module; "" for `nbtext` itself and for what it defines."""
     second = module.split(".")[1] if "." in module else ""
     return "" if second in ("", "TextClassifier") else second
 
 
 def test_package_imports_only_packages_below() -> None:
     for path in FILES:
-        own = room(name_of(path))
+        own = package_of(name_of(path))
         if own:
             upwards = [
                 found.module
                 for found in imports(path)
-                if room(found.module) and FLOOR[room(found.module)] > FLOOR[own]
+                if package_of(found.module) and LAYER_OF[package_of(found.module)] > LAYER_OF[own]
             ]
             beside = [
                 found.module
                 for found in imports(path)
-                if room(found.module) != own and FLOOR.get(room(found.module)) == FLOOR[own]
+                if package_of(found.module) != own
+                and LAYER_OF.get(package_of(found.module)) == LAYER_OF[own]
             ]
             assert upwards == [], path
-            assert [module for module in beside if room(module) != "errors"] == [], path
+            assert [module for module in beside if package_of(module) != "errors"] == [], path
 
 
 def test_every_module_is_in_a_known_package() -> None:
-    assert {room(name_of(path)) for path in FILES} - {""} <= set(FLOOR)
+    assert {package_of(name_of(path)) for path in FILES} - {""} <= set(LAYER_OF)
 
 
 def test_report_imports_the_model_only_for_types() -> None:
-    for path in [path for path in FILES if room(name_of(path)) == "report"]:
+    for path in [path for path in FILES if package_of(name_of(path)) == "report"]:
         assert [
             found.module
             for found in imports(path)
-            if room(found.module) == "model" and not found.for_types
+            if package_of(found.module) == "model" and not found.for_types
         ] == [], path
 
 
 def test_store_imports_only_basic_packages() -> None:
-    for path in [path for path in FILES if room(name_of(path)) == "store"]:
-        assert {room(found.module) for found in imports(path)} <= {
+    for path in [path for path in FILES if package_of(name_of(path)) == "store"]:
+        assert {package_of(found.module) for found in imports(path)} <= {
             "store",
             "errors",
             "ragged",
@@ -147,7 +148,7 @@ def test_type_names_are_imported_only_for_annotations() -> None:
         assert [
             found
             for found in imports(path)
-            if room(found.module) == "type_names" and not found.for_types
+            if package_of(found.module) == "type_names" and not found.for_types
         ] == [], path
 
 
@@ -176,7 +177,7 @@ def test_every_module_has_a_docstring_and_a_specific_name() -> None:
 
 
 def test_only_the_command_line_prints_and_exits() -> None:
-    for path in [path for path in FILES if room(name_of(path)) not in ("cli", "__main__")]:
+    for path in [path for path in FILES if package_of(name_of(path)) not in ("cli", "__main__")]:
         forbidden = {
             "print",
             "exit",
@@ -187,7 +188,7 @@ def test_only_the_command_line_prints_and_exits() -> None:
             "sys.stderr.write",
             "SystemExit",
         }
-        if room(name_of(path)) != "report":  # whose business the screen is
+        if package_of(name_of(path)) != "report":  # whose business the screen is
             forbidden.add("sys.stdout.write")
         calls = [
             ast.unparse(node.func) for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)
@@ -237,9 +238,9 @@ def test_public_name_is_defined_once() -> None:
 def test_no_package_is_too_large() -> None:
     """But for the commands, of which each is a file."""
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
-    rooms = {room(name_of(path)) for path in FILES} - {""}
-    for name in rooms:
-        inside = [path for path in FILES if room(name_of(path)) == name]
+    packages = {package_of(name_of(path)) for path in FILES} - {""}
+    for name in packages:
+        inside = [path for path in FILES if package_of(name_of(path)) == name]
         assert sum(lines[path] for path in inside) <= 0.15 * sum(lines.values()), name
         assert len([path for path in inside if path.parent.name == name]) <= 15 or name == "cli", (
             name
@@ -247,7 +248,7 @@ def test_no_package_is_too_large() -> None:
 
 
 def test_every_module_has_a_test_file() -> None:
-    """``tests/test_ROOM_MODULE.py``, ``tests/test_ROOM_MODULE_ASPECT.py``, or one whose docstring names ``ROOM/MODULE.py`` in backquotes."""
+    """``tests/test_PACKAGE_MODULE.py``, ``tests/test_PACKAGE_MODULE_ASPECT.py``, or one whose docstring names ``PACKAGE/MODULE.py`` in backquotes."""
     modules = {
         str(path.relative_to(REPOSITORY / "nbtext"))
         for path in FILES
@@ -258,7 +259,7 @@ def test_every_module_has_a_test_file() -> None:
     named = {
         name
         for name in re.findall(r"`([a-z_/]+\.py)`", docstrings)
-        if name.removesuffix(".py").partition("/")[0] in FLOOR
+        if name.removesuffix(".py").partition("/")[0] in LAYER_OF
     }
     assert named <= modules, "a test file names a module that there is not"
     tested = {
