@@ -14,11 +14,11 @@ from nbtext.errors import UsageError
 from nbtext.evaluation.drift_log import DriftRecorder, _LoggedRun, pool_runs, take_newest_runs
 from nbtext.prediction.typicality import DRIFT_METRICS, MAX_DISTANCE, PREDICTIONS, MeanStd
 
-ONE_FIGURE = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
+ONE_METRIC = st.lists(st.floats(-100, 100).map(lambda value: round(value, 3)), max_size=9)
 
 
 DAYS = st.lists(
-    st.tuples(ONE_FIGURE, st.lists(st.integers(0, 2), max_size=9)), min_size=1, max_size=6
+    st.tuples(ONE_METRIC, st.lists(st.integers(0, 2), max_size=9)), min_size=1, max_size=6
 )
 
 
@@ -74,7 +74,7 @@ def test_pooled_runs_of_a_model_equal_one_run_of_all_documents(
 
 @given(
     st.lists(
-        st.tuples(ONE_FIGURE.filter(bool), ONE_FIGURE.filter(lambda values: len({*values}) > 1)),
+        st.tuples(ONE_METRIC.filter(bool), ONE_METRIC.filter(lambda values: len({*values}) > 1)),
         min_size=2,
         max_size=5,
     )

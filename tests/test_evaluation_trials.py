@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nbtext.metrics.outcomes import ScoredDocuments
     from nbtext.prediction.posterior import Posterior
 
-FIGURES = pytest.mark.parametrize("figure", TUNING_METRICS.values())
+METRICS = pytest.mark.parametrize("metric", TUNING_METRICS.values())
 
 
 def score_in_blocks(
@@ -91,8 +91,8 @@ def numbers(trials: list[Trial]) -> list[int]:
     return [int(each.candidate.texts.get("smoothing") or 0) for each in trials]
 
 
-def kept_number(trials: list[Trial], figure: str = "accuracy") -> int:
-    choice = choose_trial(rank_trials(figure, trials))
+def kept_number(trials: list[Trial], metric: str = "accuracy") -> int:
+    choice = choose_trial(rank_trials(metric, trials))
     assert choice is not None
     return numbers([choice])[0]
 
@@ -152,13 +152,13 @@ def test_log_loss_excludes_documents_of_unknowable_classes() -> None:
     ]
 
 
-@FIGURES
-def test_better_setting_has_a_small_p_value_on_the_same_documents(figure: str) -> None:
+@METRICS
+def test_better_setting_has_a_small_p_value_on_the_same_documents(metric: str) -> None:
     random = np.random.default_rng(1)
     good, bad = (answers(random, 600, sharpness) for sharpness in (3.0, 1.0))
-    assert compute_trial_p_value(figure, good, bad, 20) < 1e-6
-    assert compute_trial_p_value(figure, bad, good, 20) == 1
-    assert compute_trial_p_value(figure, good, good, 1) == 0.5
+    assert compute_trial_p_value(metric, good, bad, 20) < 1e-6
+    assert compute_trial_p_value(metric, bad, good, 20) == 1
+    assert compute_trial_p_value(metric, good, good, 1) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -176,12 +176,12 @@ def test_p_value_is_one_sided_mcnemar(better: int, worse: int, both: int) -> Non
     )
 
 
-@FIGURES
-def test_equal_settings_are_rarely_significant(figure: str) -> None:
+@METRICS
+def test_equal_settings_are_rarely_significant(metric: str) -> None:
     """Of two hundred pairs of equally good settings about one in twenty looks better at the level."""
     random = np.random.default_rng(7)
     found = [
-        compute_trial_p_value(figure, answers(random, 120, 1.0), answers(random, 120, 1.0), 1)
+        compute_trial_p_value(metric, answers(random, 120, 1.0), answers(random, 120, 1.0), 1)
         for _ in range(200)
     ]
     assert 2 <= sum(p < SIGNIFICANCE_LEVEL for p in found) <= 20
@@ -238,40 +238,40 @@ def test_f1_losses_count_missing_and_wrong_labels() -> None:
     assert one_label.compute_losses("macro_f1").tolist() == pytest.approx([0, 1 / 3, 0])
 
 
-def rivals(stage: Stage, figure: str, n: int, sharpness: list[float]) -> list[Trial]:
+def rivals(stage: Stage, metric: str, n: int, sharpness: list[float]) -> list[Trial]:
     random = np.random.default_rng(3)
     tried = [
         trial(number, stage, predictions=answers(random, n, each))
         for number, each in enumerate(sharpness)
     ]
-    return compare_trials(figure, tried, len(tried) - 1)
+    return compare_trials(metric, tried, len(tried) - 1)
 
 
-@FIGURES
-def test_corrected_metric_repeats_the_choice_without_each_part(figure: str) -> None:
-    trials = rivals(Stage(120, 4, 4), figure, 120, [1.0, 1.6, 1.5, 1.4])
-    chosen = choose_trial(rank_trials(figure, trials))
+@METRICS
+def test_corrected_metric_repeats_the_choice_without_each_part(metric: str) -> None:
+    trials = rivals(Stage(120, 4, 4), metric, 120, [1.0, 1.6, 1.5, 1.4])
+    chosen = choose_trial(rank_trials(metric, trials))
     assert chosen is not None
     parts = np.arange(120) % REPEATED_CHOICE_PARTS
     order = np.argsort(parts, kind="stable")
     wanted = []
     for part in range(REPEATED_CHOICE_PARTS):
         rest = [replace(each, predictions=each.predictions.take(parts != part)) for each in trials]
-        best = kept_number(compare_trials(figure, rest, 3), figure)
+        best = kept_number(compare_trials(metric, rest, 3), metric)
         wanted.append(trials[best].predictions.take(parts == part))
     joined = HeldOutPredictions(
         order,
         concatenate_scored_documents([each.scored for each in wanted]),
         np.concatenate([each.has_known_label for each in wanted]),
     )
-    assert correct_metric(figure, trials, chosen, 3) == pytest.approx(
-        joined.compute_metrics(figure)[figure]
+    assert correct_metric(metric, trials, chosen, 3) == pytest.approx(
+        joined.compute_metrics(metric)[metric]
     )
 
 
-@pytest.mark.parametrize("figure", ["accuracy", "micro_f1", "macro_f1"])
+@pytest.mark.parametrize("metric", ["accuracy", "micro_f1", "macro_f1"])
 def test_corrected_metric_works_for_different_label_set_numberings(
-    figure: str,
+    metric: str,
 ) -> None:
     """Two settings that take turns to be better, so that different parts choose different ones."""
     generator = np.random.default_rng(4)
@@ -291,16 +291,16 @@ def test_corrected_metric_works_for_different_label_set_numberings(
     choices = []
     for part in range(REPEATED_CHOICE_PARTS):
         rest = [replace(each, predictions=each.predictions.take(parts != part)) for each in tried]
-        choices.append(kept_number(compare_trials(figure, rest, 2), figure))
+        choices.append(kept_number(compare_trials(metric, rest, 2), metric))
         answer[parts == part] = given[choices[-1] - 1][parts == part]
-    average = figure.removesuffix("_f1")
+    average = metric.removesuffix("_f1")
     wanted = (
         accuracy_score(truth, answer)
-        if figure == "accuracy"
+        if metric == "accuracy"
         else f1_score(truth, answer, average=average)
     )
     assert set(choices) == {1, 2}
-    assert correct_metric(figure, tried, tried[0], 2) == pytest.approx(wanted)
+    assert correct_metric(metric, tried, tried[0], 2) == pytest.approx(wanted)
 
 
 def test_trials_of_earlier_stages_are_not_used_for_the_correction() -> None:
@@ -328,7 +328,7 @@ def test_single_setting_has_no_corrected_metric() -> None:
 
 
 def test_best_of_many_equal_settings_is_corrected_to_its_true_value() -> None:
-    """Fifty classifiers of the same worth, none the default: the best figure is above it, the corrected one near it."""
+    """Fifty classifiers of the same worth, none the default: the best metric is above it, the corrected one near it."""
     random = np.random.default_rng(5)
     gaps = []
     for _ in range(3):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CLASSES = ["a", "b", "c"]
 PLAIN = Bootstrap(0)
-Judged = list[tuple[str, tuple[float, float, float]]]
+ProbabilityRows = list[tuple[str, tuple[float, float, float]]]
 
 
 probabilities = (
@@ -46,7 +46,9 @@ probabilities = (
 )
 
 
-def draw_documents(labels: list[str], rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Judged]:
+def draw_documents(
+    labels: list[str], rows: st.SearchStrategy[Any]
+) -> st.SearchStrategy[ProbabilityRows]:
     return st.lists(st.tuples(st.sampled_from(labels), rows), min_size=1, max_size=25)
 
 
@@ -60,7 +62,7 @@ def log(
     return logarithms
 
 
-def evaluate(documents: Judged, block: int = 100) -> Evaluation:
+def evaluate(documents: ProbabilityRows, block: int = 100) -> Evaluation:
     evaluation = Evaluation(CLASSES)
     for begin in range(0, len(documents), block):
         labels, rows = zip(*documents[begin : begin + block], strict=True)
@@ -68,7 +70,7 @@ def evaluate(documents: Judged, block: int = 100) -> Evaluation:
     return evaluation
 
 
-def answers(documents: Judged) -> list[str]:
+def answers(documents: ProbabilityRows) -> list[str]:
     return [
         CLASSES[row.index(max(row))] for row in np.exp(log([row for _, row in documents])).tolist()
     ]
@@ -76,7 +78,7 @@ def answers(documents: Judged) -> list[str]:
 
 @examples(16)
 @given(draw_documents([*CLASSES, "unknown", "other"], probabilities))
-def test_all_metrics_match_the_slow_twin(documents: Judged) -> None:
+def test_all_metrics_match_the_slow_twin(documents: ProbabilityRows) -> None:
     summary = evaluate(documents).summary(PLAIN)
     truth, answered = [label for label, _ in documents], answers(documents)
     given_probabilities = [dict(zip(CLASSES, row, strict=True)) for _, row in documents]
@@ -106,7 +108,7 @@ def test_all_metrics_match_the_slow_twin(documents: Judged) -> None:
 
 
 @given(draw_documents(CLASSES, probabilities))
-def test_calibration_error_matches_the_slow_twin(documents: Judged) -> None:
+def test_calibration_error_matches_the_slow_twin(documents: ProbabilityRows) -> None:
     confidence = np.exp(log([row for _, row in documents])).max(axis=1).tolist()
     right = [
         label == answer for (label, _), answer in zip(documents, answers(documents), strict=True)
@@ -145,7 +147,7 @@ NO_ANSWER = ""
 
 
 class Case(NamedTuple):
-    """Judged documents: classes known, true labels, posteriors, shape (n, K), and answers, "" for none."""
+    """Documents: classes known, true labels, posteriors, shape (n, K), and answers, "" for none."""
 
     classes: list[str]
     truth: list[str]

@@ -227,7 +227,7 @@ def refusal(result: Result) -> str:
 
 
 NOT_SUMS = (among("classifier", "gaussian", "logistic"), AVERAGE, among("weighting", "tfidf"))
-NO_LEFT_OUT = (
+NO_HELD_OUT = (
     among("sample", 0),
     among("labels", "none"),
     among("calibration", "none"),
@@ -251,15 +251,15 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         (given("unlabelled"),),
     ),
     ("--text is for models of texts", (among("format", "svmlight"),)),
-    ("keeps no documents to leave out; train with --set sample=N above 0", NO_LEFT_OUT),
-    (r"--classifier .* kept no answers to left-out documents", NO_LEFT_OUT),
+    ("keeps no documents to leave out; train with --set sample=N above 0", NO_HELD_OUT),
+    (r"--classifier .* kept no answers to left-out documents", NO_HELD_OUT),
     (
         "a coverage of 0.8 takes at least",
-        (among("sample", 12), among("max_document_size", "2K"), *NO_LEFT_OUT),
+        (among("sample", 12), among("max_document_size", "2K"), *NO_HELD_OUT),
     ),
     (
         "does not know what training looked like; train with calibration and --set sample=N above 0",
-        NO_LEFT_OUT,
+        NO_HELD_OUT,
     ),
     ("does not know what is typical; train --classifier multinomial on counts", ANY),
     ("the model has no words to draw", (*NO_TEXT, given("classifier"), given("char_ngrams"))),

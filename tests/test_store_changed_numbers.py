@@ -60,7 +60,7 @@ SEEDS = [
 ]
 
 OPTIONS = [0, 1e-300, 1e30]
-LEARNT = [0, -1, 1e-300, 1e-13, 14.9, -1000, 1e300]
+PARAMETER_VALUES = [0, -1, 1e-300, 1e-13, 14.9, -1000, 1e300]
 FLOATS = [0, -1, np.nan, 1e-300, 1e300, -1e29, 1e99]
 WHOLE = [0, 1, 2**8 - 1, 2**15]
 
@@ -127,7 +127,7 @@ def numbers_in(settings: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any,
 def changed_settings(content: bytes) -> Iterator[tuple[str, bytes]]:
     parts = split_model_bytes(content)
     for path in numbers_in(parts.decoded["settings"]):
-        for value in OPTIONS if path[0] in ("training", "reading") else LEARNT:
+        for value in OPTIONS if path[0] in ("training", "reading") else PARAMETER_VALUES:
             yield f"{path} = {value}", parts.with_setting(path, value)
 
 
