@@ -29,6 +29,8 @@ HEAVY = (
     "rich",
     "click",
     "numpy",
+    # np.unique loads it, which takes as long as twenty modules of this package.
+    "numpy.ma",
     "sklearn",
     "pandas",
     "Stemmer",
@@ -64,9 +66,8 @@ def test_default_training_does_not_import_nltk() -> None:
 
 
 def test_training_with_given_smoothing_does_not_import_scipy() -> None:
-    assert imported(FIT.format({"smoothing": 1, "stop_words": "none", "stemmer": "none"})) == {
-        "numpy"
-    }
+    settings = {"smoothing": 1, "stop_words": "none", "stemmer": "none"}
+    assert imported(FIT.format(settings)) - {"numpy.ma"} == {"numpy"}
 
 
 def test_porter_stemmer_imports_nltk() -> None:
@@ -97,7 +98,8 @@ def test_classifying_from_the_command_line_adds_only_click(
     model_path: Path, tmp_path: Path
 ) -> None:
     document = tmp_path / "document.txt"
-    document.write_text("an engine", encoding="utf-8")
+    # Longer than the shortest line that may be encoded data.
+    document.write_text("an engine\n" * 20, encoding="utf-8")
     classify = f"from nbtext.cli.main import run; run(['classify', {str(document)!r}, '--model', {str(model_path)!r}])"
     mail = f"import io, sys; sys.stdin = io.TextIOWrapper(io.BytesIO(b'To: a\\n')); run(['classify', '--mail-filter', '--model', {str(model_path)!r}])"
     assert imported(f"{classify}\n{mail}") == {"numpy", "Stemmer", "click"}
