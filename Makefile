@@ -22,6 +22,7 @@ test: lint
 lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python -m tests.prose
 
 types: $(VENV)/.ready
 	$(BIN)/mypy

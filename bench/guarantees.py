@@ -16,7 +16,7 @@ from measuring import progress, write_between
 
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.reading import resolve_reading
+from nbtext.corpus.detection.formats import resolve_reading
 from nbtext.counts.corpus_counts import Subsets
 from nbtext.evaluation.cross_validation import (
     choose_corpus_settings,

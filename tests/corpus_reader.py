@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from nbtext.corpus.detection.formats import resolve_format
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import read_corpus, resolve_format
+from nbtext.corpus.reading import read_corpus
 from nbtext.settings import Reading
 
 if TYPE_CHECKING:

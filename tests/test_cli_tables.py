@@ -1,6 +1,6 @@
 """Tables whose columns no option names: recognised, said on a terminal, remembered by the model, or refused with the columns shown.
 
-Tests `corpus/columns.py` through the command; its decisions one by one are in `test_corpus_columns.py`.
+Tests `corpus/detection/columns.py` through the command; its decisions one by one are in `test_corpus_detection_columns.py`.
 """
 
 from __future__ import annotations

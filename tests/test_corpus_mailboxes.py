@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.collection import Corpus
+from nbtext.corpus.detection.formats import choose_reading, resolve_reading
 from nbtext.corpus.document import LabelledFolder, Notices
 from nbtext.corpus.mail.mail import MailOptions, _drop_quotes, _drop_signature, read_mail
 from nbtext.corpus.mailboxes import MESSAGE_START, _to_class_name
-from nbtext.corpus.reading import choose_reading, create_reader_options, read_shard, resolve_reading
+from nbtext.corpus.reading import create_reader_options, read_shard
 from nbtext.corpus.shards import split_corpus
 from nbtext.corpus.streams import BUFFER_BYTES
 from nbtext.errors import PathError, UsageError

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from nbtext.corpus import reading as reading_module
 from nbtext.corpus import streams, table
+from nbtext.corpus.detection.formats import resolve_reading
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import create_reader_options, read_corpus, read_shard, resolve_reading
+from nbtext.corpus.reading import create_reader_options, read_corpus, read_shard
 from nbtext.corpus.shards import Shard
 from nbtext.errors import NbtextError
 from nbtext.ragged import LabelledBlock

@@ -24,8 +24,9 @@ from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 
 from nbtext.corpus.decoding import WIDE_ENCODING_PROBE_BYTES, is_wide_encoding
+from nbtext.corpus.detection.formats import resolve_reading
 from nbtext.corpus.document import WHOLE_FILE, Notices
-from nbtext.corpus.reading import create_reader_options, read_corpus, read_shard, resolve_reading
+from nbtext.corpus.reading import create_reader_options, read_corpus, read_shard
 from nbtext.corpus.shards import SHARD_FILES, Shard, split_corpus, split_file
 from nbtext.corpus.streams import COMPRESSION_PROBE_BYTES, detect_compression
 from nbtext.errors import PathError, UsageError

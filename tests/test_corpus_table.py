@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.corpus.columns import find_table_warnings
-from nbtext.corpus.reading import read_column_names, resolve_reading
+from nbtext.corpus.detection.columns import find_table_warnings
+from nbtext.corpus.detection.formats import read_column_names, resolve_reading
 from nbtext.errors import PathError, UsageError
 from nbtext.prediction.labels import make_label_set
 from nbtext.settings import Reading

@@ -1,9 +1,13 @@
-"""One document never ends a run: whatever reading it raises becomes its record."""
+"""One document never ends a run: whatever reading it raises becomes its record.
+
+Also tests `corpus/document_decoder.py`.
+"""
 
 from __future__ import annotations
 
 import codecs
 import random
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +64,9 @@ def test_readers_return_records_or_refuse_the_file(
         try:
             found = documents(path, labelled=labelled, format=file_format, document=kind)
         except PathError as problem:
-            assert file_format in ("csv", "json", "mbox") or "UTF-16" in str(problem)  # noqa: PT017
+            # A text may happen to begin like UTF-16, or like compressed data.
+            may_be_refused = re.search("UTF-16|file is (damaged|cut short)", str(problem))
+            assert file_format in ("csv", "json", "mbox") or may_be_refused
             return
         assert all(
             isinstance(document, Document) and isinstance(document.problem, DocumentError | None)

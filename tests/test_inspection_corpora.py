@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbtext.corpus.reading import detect_text_kinds
+from nbtext.corpus.detection.formats import detect_text_kinds
 from nbtext.inspection.corpora import MIN_CLASS_DOCUMENTS
 from tests.process import PETS, corpus, fail, in_json, nbtext, succeed, write
 

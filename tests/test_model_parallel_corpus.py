@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.corpus.collection import MAX_NAMED_PROBLEMS_PER_SHARD
+from nbtext.corpus.detection.formats import resolve_reading
 from nbtext.corpus.document import Notices
-from nbtext.corpus.reading import create_reader_options, read_corpus, resolve_reading
+from nbtext.corpus.reading import create_reader_options, read_corpus
 from nbtext.corpus.shards import split_corpus
 from nbtext.counts.counting import Analysis
 from nbtext.errors import DocumentError, PathError

@@ -20,7 +20,7 @@ import pytest
 from nbtext import compatibility
 from nbtext.cli.main import run
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.reading import resolve_reading
+from nbtext.corpus.detection.formats import resolve_reading
 from nbtext.errors import UsageError
 from nbtext.evaluation import label_errors
 from nbtext.guarantees import class_proportions

@@ -259,8 +259,8 @@ def _list_kept_columns(
     keep: str, path: str, reading: Reading, output: str | None
 ) -> tuple[str, ...]:
     """Return the columns of ``--keep``. For all keys of JSON lines, they are the whole record."""
+    from nbtext.corpus.detection.formats import read_column_names
     from nbtext.corpus.document import RECORD_COLUMN
-    from nbtext.corpus.reading import read_column_names
 
     if keep != "all":
         return tuple(keep.split(","))

@@ -16,8 +16,7 @@ from nbtext.cli import messages
 from nbtext.cli.config import find_folder_of_paths
 from nbtext.cli.shared_options import QueryDocumentOptions
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.document import LabelledFolder
-from nbtext.corpus.reading import (
+from nbtext.corpus.detection.formats import (
     choose_reading,
     count_document_lines,
     detect_format_by_name,
@@ -25,6 +24,7 @@ from nbtext.corpus.reading import (
     find_folder_kind_warnings,
     resolve_reading,
 )
+from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.streams import peek_start, read_path_list, set_standard_input
 from nbtext.errors import PathError, UsageError, join_names
 from nbtext.settings import (
@@ -263,7 +263,7 @@ def detect_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) ->
             "--format"
         )
     if detected.has_columns:
-        from nbtext.corpus.columns import describe_detection
+        from nbtext.corpus.detection.columns import describe_detection
 
         columns = describe_detection(reading, detected, labelled=labelled)
         if columns is not None:

@@ -14,7 +14,7 @@ from nbtext.errors import format_quantity, join_names
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.evaluation.cross_validation import HeldOutEvaluation
+    from nbtext.evaluation.cross_validation import CrossValidation, FoldsResult, HeldOutEvaluation
     from nbtext.metrics.results import EvaluationResult
     from nbtext.model.parallel_corpus import CountedCorpus
 
@@ -62,6 +62,11 @@ class FoldOptions:
     def column(self) -> str | None:
         """The column that divides the corpus, or None if no column does."""
         return self.time_column or self.group_column
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are needed: the one that divides the corpus, or none."""
+        return [] if self.column is None else [self.column]
 
     @property
     def method(self) -> str:
@@ -122,15 +127,13 @@ def command(
     from nbtext.evaluation.cross_validation import validate_corpus
     from nbtext.report.evaluations import write_evaluation
 
-    if division.leave_one_out and "top" in training.settings:
-        messages.warn("--top saw all labels, so these figures may be far too good; use folds")
+    _warn_of_selected_terms(division, training)
     has_costs = decision.costs is not None
     # Report most mistakes in gates before the corpus is read.
     parse_gates(limits, has_costs=has_costs)
     documents = locate_documents(documents)
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
-    columns = [] if division.column is None else [division.column]
-    counted = read_and_count(documents, training.settings, processes.jobs, columns=columns)
+    counted = read_and_count(documents, training.settings, processes.jobs, columns=division.columns)
     table = counted.corpus.counts.table
     gates = parse_gates(limits, table.n_classes, has_costs=has_costs)
     classes = list(counted.corpus.counts.labelled_statistics.classes)
@@ -152,15 +155,17 @@ def command(
         _write_predictions(validation.repeats, counted.corpus, output.predictions)
     counted.source.report_notices()
     _report_unlearnable(result)
-    folds = None
-    if validation.folds:
-        # Folds by time are not drawn.
-        seed = None if division.method == "time" else division.seed
-        folds = validation.folds_result(division.method, division.column, seed)
+    folds = _describe_folds(validation, division)
     write_evaluation(
         output.output, result, show_all=output.all, folds=folds, leave_one_out=folds is None
     )
     return report_gate_failures(gate.find_failure(result) for gate in gates)
+
+
+def _warn_of_selected_terms(division: FoldOptions, training: TrainingOptions) -> None:
+    """Warn if terms are selected once, by the labels of all documents."""
+    if division.leave_one_out and "top" in training.settings:
+        messages.warn("--top saw all labels, so these figures may be far too good; use folds")
 
 
 def _write_predictions(
@@ -174,6 +179,15 @@ def _write_predictions(
     kind = corpus.counts.table.posterior_type
     lines = format_prediction_lines(predictions, corpus.names, kind)
     replace_file(path, lambda file: file.writelines(lines))
+
+
+def _describe_folds(validation: CrossValidation, division: FoldOptions) -> FoldsResult | None:
+    """Return the division and the metrics of each fold; None for leave-one-out."""
+    if not validation.folds:
+        return None
+    # Folds by time are not drawn.
+    seed = None if division.method == "time" else division.seed
+    return validation.folds_result(division.method, division.column, seed)
 
 
 def _report_unlearnable(result: EvaluationResult) -> None:

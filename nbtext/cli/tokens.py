@@ -51,7 +51,7 @@ def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
         locate_documents,
         make_analysis,
     )
-    from nbtext.corpus.reading import resolve_reading
+    from nbtext.corpus.detection.formats import resolve_reading
     from nbtext.explain.token_trace import TokenTracer
     from nbtext.report.explanations import write_tokens
 

@@ -162,7 +162,7 @@ def _make_candidates(
 ) -> tuple[list[Candidate], list[UsageError]]:
     """Return the settings to try, and the errors of settings that cannot be trained."""
     from nbtext.cli.option_files import read_parameter_value
-    from nbtext.corpus.reading import resolve_reading
+    from nbtext.corpus.detection.formats import resolve_reading
     from nbtext.evaluation.candidates import make_candidates, select_trainable
 
     reading = resolve_reading(documents.reading.complete_settings, documents.paths, labelled=True)

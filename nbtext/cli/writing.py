@@ -131,7 +131,7 @@ def read_unlabelled(
     if not paths:
         return None
     from nbtext.cli.corpus import CommandCorpus, require_distinct_output
-    from nbtext.corpus.reading import choose_reading, resolve_format
+    from nbtext.corpus.detection.formats import choose_reading, resolve_format
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.settings import KIND_BY_NAME
 
@@ -197,7 +197,7 @@ def open_corpus_for_change(
     training documents, or if ``label`` is a new class and ``allows_new_class`` is False.
     """
     from nbtext.cli.corpus import CommandCorpus, detect_reading, require_distinct_output
-    from nbtext.corpus.reading import choose_reading
+    from nbtext.corpus.detection.formats import choose_reading
     from nbtext.counts.counting import check_label
     from nbtext.fitted_model import require_additive
     from nbtext.model.operations import compare_stemmer_versions, require_changeable

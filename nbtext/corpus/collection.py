@@ -13,8 +13,9 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from nbtext.corpus.detection.formats import resolve_reading
 from nbtext.corpus.document import Document, Notices, ReaderOptions
-from nbtext.corpus.reading import create_reader_options, read_shard, resolve_reading
+from nbtext.corpus.reading import create_reader_options, read_shard
 from nbtext.corpus.shards import SHARD_BYTES, Shard, split_corpus
 from nbtext.corpus.streams import count_bytes_read
 from nbtext.errors import DocumentError, NbtextError, PathError, format_quantity

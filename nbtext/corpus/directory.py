@@ -104,7 +104,7 @@ def _explain_missing_directory(path: str) -> UsageError:
     if not peek_start(path, 1, pipe_bytes=1):
         with open_stream(path):  # raises the reason if the path is unreadable
             return UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
-    from nbtext.corpus.format_hints import suggest_reading_options
+    from nbtext.corpus.detection.hints import suggest_reading_options
 
     if (hint := suggest_reading_options(path)) is not None:
         return UsageError(

@@ -478,7 +478,7 @@ def _create_missing_value_error(record: dict[str, object], key: str, option: str
 
 def _format_keys(record: dict[str, object]) -> str:
     """Return the keys of an object for a message, lone surrogates as escapes."""
-    from nbtext.corpus.columns import list_record_keys, shorten
+    from nbtext.corpus.detection.columns import list_record_keys, shorten
 
     keys = (key.encode("utf-8", "backslashreplace").decode() for key in list_record_keys(record))
     return join_names([shorten(key, _MAX_KEY_CHARS) for key in keys], _MAX_LISTED_KEYS)

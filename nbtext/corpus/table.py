@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 import numpy as np
 
-from nbtext.corpus.columns import (
+from nbtext.corpus.decoding import decode_name, is_plain, normalize_plain_lines, to_utf8
+from nbtext.corpus.detection.columns import (
     decode_column_name,
     format_tsv_options,
     implies_header,
     shorten,
 )
-from nbtext.corpus.decoding import decode_name, is_plain, normalize_plain_lines, to_utf8
 from nbtext.corpus.document import (
     WHOLE_FILE,
     Document,

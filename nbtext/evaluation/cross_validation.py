@@ -458,7 +458,7 @@ class FoldsResult:
 
 
 @dataclass(frozen=True, eq=False)
-class _CrossValidation:
+class CrossValidation:
     """Evaluations of a cross-validation, and the metrics of each fold."""
 
     pooled: HeldOutEvaluation
@@ -594,7 +594,7 @@ def cross_validate(
     folds_of_repeats: Sequence[Folds],
     rule: DecisionRule = DecisionRule(),
     jobs: int = 1,
-) -> _CrossValidation:
+) -> CrossValidation:
     """Evaluate the documents of each fold by a model of its training documents.
 
     There may be several repeats, each with its folds. Up to ``jobs`` processes are used.
@@ -633,7 +633,7 @@ def cross_validate(
                 macro_f1=macro_f1,
             )
         )
-    return _CrossValidation(pooled, repeats, metrics)
+    return CrossValidation(pooled, repeats, metrics)
 
 
 def _compute_spread(values: Sequence[float]) -> _FoldSpread:
@@ -673,7 +673,7 @@ def validate_corpus(
     seed: int,
     repeats: int,
     jobs: int = 1,
-) -> _CrossValidation:
+) -> CrossValidation:
     """Evaluate every document of a corpus by a model of other documents.
 
     The method is ``leave-one-out``, or folds: ``stratified`` by class, ``grouped`` by the values of
@@ -686,7 +686,7 @@ def validate_corpus(
     documents = corpus.counts.documents
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(table, documents, settings, rule)
-        return _CrossValidation(held_out, [held_out], [])
+        return CrossValidation(held_out, [held_out], [])
     values = [columns[0] for columns in corpus.notes if columns]  # empty without such a column
     generators = np.random.default_rng(seed).spawn(repeats)
     if method == "time":

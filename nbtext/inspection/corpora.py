@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.corpus.collection import Corpus
-from nbtext.corpus.columns import describe_columns
-from nbtext.corpus.reading import (
+from nbtext.corpus.detection.columns import describe_columns
+from nbtext.corpus.detection.formats import (
     detect_text_kinds,
     find_corpus_warnings,
     find_text_kind_warnings,
@@ -268,7 +268,8 @@ def _describe_sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding
         detail = f"{n_classes}: {format_sizes(class_sizes, MAX_NAMED)}"
         n_labels = sum(class_sizes.values())
         if n_labels != corpus.documents:
-            detail += f"; {n_labels / corpus.documents:.2f} labels a document"
+            mean = f"{n_labels / corpus.documents:.2f}"
+            detail += f"; {mean} labels a document"
         yield Finding("classes", PASSED, detail)
 
     if not corpus.not_utf8 and not n_replaced:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.classifiers.base import collect_fit_warnings
-from nbtext.corpus.columns import CORPUS_PART_NAMES, is_column_name
+from nbtext.corpus.detection.columns import CORPUS_PART_NAMES, is_column_name
 from nbtext.counts.count_table import to_int_or_float
 from nbtext.counts.vocabulary import (
     ENCODED_LINES_ATTRIBUTE,

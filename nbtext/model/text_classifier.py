@@ -306,8 +306,8 @@ class TextClassifier:
         Raise `UsageError` if there are no documents, and `PathError` for an unreadable path.
         """
         from nbtext.corpus.collection import Corpus, ignore
+        from nbtext.corpus.detection.formats import resolve_reading
         from nbtext.corpus.document import Notices
-        from nbtext.corpus.reading import resolve_reading
         from nbtext.model.parallel_corpus import count_corpus
         from nbtext.model.python_input import to_path_names
 
@@ -359,8 +359,8 @@ class TextClassifier:
         to the documents before the end.
         """
         from nbtext.corpus.collection import Corpus, ignore
+        from nbtext.corpus.detection.formats import choose_reading
         from nbtext.corpus.document import Notices
-        from nbtext.corpus.reading import choose_reading
         from nbtext.model.parallel_corpus import score_corpus
         from nbtext.model.python_input import to_path_names
 

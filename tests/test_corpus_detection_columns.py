@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.corpus.columns import has_quoted_cells, recognise_columns
+from nbtext.corpus.detection.columns import has_quoted_cells, recognise_columns
 from nbtext.corpus.document import Notices
 from nbtext.corpus.reading import read_corpus
 from nbtext.errors import PathError, UsageError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbtext.corpus.format_hints import suggest_reading_options
+from nbtext.corpus.detection.hints import suggest_reading_options
 from tests.process import corpus, fail, nbtext, succeed, write
 
 if TYPE_CHECKING:

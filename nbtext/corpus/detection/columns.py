@@ -1,8 +1,8 @@
 """Detect the delimiter, the header, and the columns of label and text from a table's first rows.
 
-The keys of JSON records are detected here too. `nbtext.corpus.reading` uses this file before it
-reads a table. A table without a recognisable header has its label in column 1 and its text in
-column 2, as documented, unless the values contradict this.
+The keys of JSON records are detected here too; `nbtext.corpus.detection.formats` calls this file. A
+table without a recognisable header has its label in column 1 and its text in column 2, as
+documented, unless the values contradict this.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nbtext.corpus.columns import (
+from nbtext.corpus.decoding import is_plain
+from nbtext.corpus.detection.columns import (
     DELIMITERS,
     MAX_INSPECTED_ROWS,
     format_tsv_options,
     split_rows,
 )
-from nbtext.corpus.decoding import is_plain
 from nbtext.corpus.streams import DETECTION_BYTES, peek_start
 from nbtext.errors import WARNING, Finding
 from nbtext.settings import FORMATS

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.corpus.reading import count_document_lines, resolve_format, resolve_reading
+from nbtext.corpus.detection.formats import count_document_lines, resolve_format, resolve_reading
 from nbtext.corpus.shards import load_reader
 from nbtext.settings import FORMATS, Reading
 from tests.corpus_reader import documents, texts
