@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "nbtext"
 FOLDER = HERE / "code"
 UNSEARCHED = "---\nnosearch: true\n---\n\n"
-ROW = re.compile(r"^\| (`[a-z_]+/?`(?:, `[a-z_]+/?`)*) \| (.+?) \| (.*?) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (`[a-z_]+/?`(?:, `[a-z_]+/?`)*) \| (.+?) \| *(.*?) *\|$", re.MULTILINE)
 
 
 class Room(NamedTuple):

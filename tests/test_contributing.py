@@ -1,4 +1,7 @@
-"""The worked examples of CONTRIBUTING.md, carried out together in one copy of the package: each works by its one function and one line."""
+"""The worked examples of docs/development, carried out together in one copy of the package.
+
+Each works by its one function and one line.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +48,17 @@ class Done(NamedTuple):
     out: str
 
 
-def add(section: str, folder: Path) -> None:
-    """Add what a section of CONTRIBUTING.md shows to a copy of the package; a line of a table goes to its end, other code to the end of the file."""
-    text = (
-        (REPOSITORY / "CONTRIBUTING.md")
-        .read_text(encoding="utf-8")
-        .split(f"## {section}\n")[1]
-        .split("\n## ")[0]
-    )
+def read_recipe(name: str) -> str:
+    """Return a page of docs/development."""
+    return (REPOSITORY / f"docs/development/{name}.md").read_text(encoding="utf-8")
+
+
+def add(recipe: str, folder: Path) -> None:
+    """Add what a recipe shows to a copy of the package.
+
+    A line of a table goes to its end, other code to the end of the file.
+    """
+    text = read_recipe(recipe)
     additions = list(ADDITION.finditer(text))
     assert len(additions) == 2, "one function and one line"
     for addition in additions:
@@ -77,13 +83,8 @@ def add(section: str, folder: Path) -> None:
 
 
 def add_classifier(folder: Path) -> None:
-    """Add the classifier of CONTRIBUTING.md to a copy of the package: one file and two lines."""
-    section = (
-        (REPOSITORY / "CONTRIBUTING.md")
-        .read_text(encoding="utf-8")
-        .partition("## Add a classifier\n")[2]
-        .partition("\n## ")[0]
-    )
+    """Add the classifier of the recipe to a copy of the package: one file and two lines."""
+    section = read_recipe("adding-a-classifier")
     (code,) = re.findall(r"^   ```python\n(.*?)^   ```$", section, flags=re.DOTALL | re.MULTILINE)
     (line,) = re.findall(r'here `("[a-z-]+": "[A-Za-z]+",)`', section)
     (folder / "nbtext/classifiers/nearest_centroid.py").write_text(dedent(code), encoding="utf-8")
@@ -126,8 +127,8 @@ def test_documented_additions_work_in_a_copy_of_the_package(
     tmp_path: Path, service_desk_model: Path
 ) -> None:
     shutil.copytree(REPOSITORY / "nbtext", tmp_path / "nbtext")
-    for section in ("Add a format of corpora", "Add a metric", "Add a criterion of features"):
-        add(section, tmp_path)
+    for recipe in ("adding-a-format", "adding-a-metric", "adding-a-criterion"):
+        add(recipe, tmp_path)
     add_classifier(tmp_path)
     corpus(
         tmp_path,
