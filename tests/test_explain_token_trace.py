@@ -215,8 +215,9 @@ def test_located_words_are_in_order_and_whole_characters(number: int, document: 
 
 
 UNSPACED = r"\u0e00-\uffff\U0001aff0-\U000323af"
+INSIDE_WORDS = r"(?:'|[^\x00-\x7f])*"
 BESIDE_UNSPACED = re.compile(
-    rf"[^\W{UNSPACED}][^\x00-\x7f]*[{UNSPACED}]|[{UNSPACED}][^\x00-\x7f]*[^\W{UNSPACED}]"
+    rf"[^\W{UNSPACED}]{INSIDE_WORDS}[{UNSPACED}]|[{UNSPACED}]{INSIDE_WORDS}[^\W{UNSPACED}]"
 )
 
 
