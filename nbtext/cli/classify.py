@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Classify(declarations.Command):
-    """The command. With ``--mail-filter`` it copies the message even if other options are wrong."""
+    """A command that, with ``--mail-filter``, copies the message even if other options are wrong."""
 
     def make_context(
         self,
@@ -37,7 +37,7 @@ class _Classify(declarations.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        is_filter = "--mail-filter" in args
+        is_filter = "--mail-filter" in args  # before parsing, which empties ``args``
         try:
             return super().make_context(info_name, args, parent, **extra)
         except (click.UsageError, NbtextError):
@@ -158,15 +158,16 @@ def command(
     model = shared_options.load_model(options.model_path)
     reading, columns = _choose_reading(options, documents, model)
     writer = _make_writer(options, prediction, model, columns)
-    # Progress would mix with predictions that the terminal shows while documents are read.
+    # A table is printed at the end. Other predictions would mix with progress on the terminal.
     has_progress = writer.output == "table" or not sys.stdout.isatty()
     source = CommandCorpus(
         documents, reading, labelled=False, columns=columns, progress=has_progress
     )
     rule, set_rule = build_prediction_rules(prediction, model)
+    writer = writer._replace(show_costs=rule.costs is not None)
     recorder = _make_drift_recorder(options, model)
+    block_size = 1 if options.is_immediate else None  # None: large blocks, which are faster
     # Blocks and answers are iterators: documents are read when their predictions are written.
-    block_size = 1 if options.is_immediate else None
     blocks = score_with_prior(model, source, documents, prediction, processes.jobs, block_size)
     if recorder is not None:
         blocks = recorder.observe(blocks)
@@ -178,9 +179,11 @@ def command(
         top_k=writer.top_k,
         sets=set_rule,
     )
+    answers = messages.report_failures(answers)
     counts = AnswerCounts()
-    writer = writer._replace(show_costs=rule.costs is not None)
-    writer.write(counts.observe(messages.report_failures(answers)))
+    writer.write(counts.observe(answers))
+
+    # The recorder and the counts are complete only now.
     if recorder is not None and options.drift is not None:
         _append_drift(options.drift, recorder)
     source.report_notices()
@@ -190,7 +193,7 @@ def command(
 def _choose_reading(
     options: ClassifyOptions, documents: QueryDocumentOptions, model: TextClassifier
 ) -> tuple[Reading, tuple[str, ...]]:
-    """Return how to read the documents, and the columns of ``--keep``."""
+    """Return how to read the documents, and the columns of ``--keep`` (none without that option)."""
     from nbtext.cli.corpus import choose_document_reading, detect_reading
 
     reading = choose_document_reading(model, documents, lines=options.lines)
@@ -206,13 +209,13 @@ def _make_writer(
     model: TextClassifier,
     columns: tuple[str, ...],
 ) -> PredictionWriter:
-    """Return the writer of predictions, without expected costs."""
+    """Return the writer of predictions. It does not write expected costs."""
     from nbtext.report.predictions import PredictionWriter
 
     output = options.output or _choose_output(options, columns)
     return PredictionWriter(
         output,
-        _count_printed_classes(options, model),
+        top_k=_count_printed_classes(options, model),
         show_scores=options.scores,
         flush=options.is_immediate,
         escape=shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe),
@@ -234,8 +237,8 @@ def _make_drift_recorder(options: ClassifyOptions, model: TextClassifier) -> Dri
 def _report_counts(counts: AnswerCounts, exit_status_abstained: int | None) -> int | None:
     """Report documents without known terms, and return the exit status.
 
-    It is None if the messages decide it. ``exit_status_abstained`` is for a run without failures in
-    which a document got no answer.
+    The status is ``exit_status_abstained`` if a document got no answer and nothing failed. None
+    means that the reported failures determine the status.
     """
     if counts.n_without_known_terms:
         messages.notify(
@@ -248,17 +251,22 @@ def _report_counts(counts: AnswerCounts, exit_status_abstained: int | None) -> i
 
 
 def _append_drift(path: str, recorder: DriftRecorder) -> None:
-    """Append the line of a run to the log. Without documents, only check that it can be written."""
+    """Append the line of this run to the drift log."""
     from nbtext.store.atomic import append_line
 
     record = recorder.to_record()
+    # A run without documents has no line. The empty line checks that the log can be written.
     append_line(path, "" if record is None else format_json_line(record))
 
 
 def _list_kept_columns(
     keep: str, path: str, reading: Reading, output: str | None
 ) -> tuple[str, ...]:
-    """Return the columns of ``--keep``. For all keys of JSON lines, they are the whole record."""
+    """Return the columns that ``--keep`` names.
+
+    The columns of the first file are those of all files. If JSON lines are written with all keys of
+    JSON lines, the only column is the whole record.
+    """
     from nbtext.corpus.detection.formats import read_column_names
     from nbtext.corpus.document import RECORD_COLUMN
 
@@ -283,7 +291,7 @@ def _choose_output(options: ClassifyOptions, columns: tuple[str, ...]) -> str:
 
 
 def _count_printed_classes(options: ClassifyOptions, model: TextClassifier) -> int:
-    """Return how many classes are printed for each document, or 0 for the predicted one only."""
+    """Return the number of most probable classes to print, or 0 for only the predicted class."""
     n_classes = len(model.classes)
     if options.limit:
         return min(options.limit, n_classes)

@@ -67,7 +67,8 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
         raise UsageError(
             "compare needs CORPUS or --files-from", hint=_suggest_diff_command(model_paths)
         )
-    model_a, model_b = map(shared_options.load_model, model_paths)
+    model_a = shared_options.load_model(options.model_a)
+    model_b = shared_options.load_model(options.model_b)
     documents = locate_documents(documents)
     require_same_kind(model_a, model_b)
     reading = _choose_reading(documents, model_a, model_b)
@@ -89,6 +90,7 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
         print_comparison(result, *model_paths)
     else:
         write_json({**to_json_values(result), "models": list(model_paths)})
+
     failures = []
     if options.fail_unless_better and not result.b_is_better:
         failures.append("B is not right more often than A beyond chance")
@@ -98,9 +100,9 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
 def _choose_reading(
     documents: DocumentOptions, model_a: TextClassifier, model_b: TextClassifier
 ) -> Reading:
-    """Return how to read the documents for both models: like the training documents of model A.
+    """Return the reading settings for both models, and warn if model B was trained with others.
 
-    Warn of settings with which the training documents of model B were read differently.
+    They are those of model A, unless options say otherwise.
     """
     from nbtext.cli.corpus import choose_document_reading, detect_reading
     from nbtext.evaluation.comparison import list_reading_differences
@@ -126,9 +128,9 @@ def _write_disagreements(disagreements: Iterable[Disagreement], path: str) -> No
 
 
 def _suggest_diff_command(model_paths: Sequence[str]) -> str:
-    """Return the command that shows the differences between the contents of two models."""
-    contents = (
+    """Return a hint with the shell command that shows how the contents of two models differ."""
+    printed_models = (
         f"<(nbtext inspect -m {shlex.quote(path)} --output json | python3 -m json.tool)"
         for path in model_paths
     )
-    return f"to see what differs in the models: diff {' '.join(contents)}"
+    return f"to see what differs in the models: diff {' '.join(printed_models)}"

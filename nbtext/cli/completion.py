@@ -19,7 +19,10 @@ from nbtext.report.output_formats import escape_controls
 
 
 class _PrintableComplete(ShellComplete):
-    """Completion without control characters, which would end a line of the response."""
+    """Completion that leaves out values with control characters.
+
+    The response has a line for each value, which a line break would end.
+    """
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return the completions that contain no control characters."""
@@ -33,9 +36,9 @@ class _PrintableComplete(ShellComplete):
 class _Bash(_PrintableComplete, BashComplete):
     """Completion in bash.
 
-    Bash splits ``--classifier=mul`` into three words, and a completion replaces only the last one.
-    It inserts a completion unchanged, so the script quotes it. If the user has typed an opening
-    quote, the script escapes the characters that are special within that quote.
+    Bash splits ``--classifier=mul`` into three words, and a completion replaces only the last word.
+    Bash does not quote completions, so the script does. If the user has typed an opening quote, the
+    script escapes the characters that are special within that quote.
     """
 
     source_template = r"""
@@ -67,13 +70,13 @@ class _Bash(_PrintableComplete, BashComplete):
 complete -o nosort -F %(complete_func)s %(prog_name)s
 """
     _prefix = ""
-    """The start of the current word, up to "=", which a completion does not replace."""
+    """The start of the current word, up to "=", which a completion does not replace.
+
+    `get_completion_args` sets it, and `format_completion` needs it afterwards.
+    """
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words and the incomplete last word.
-
-        Words that are separated by an equals sign are joined.
-        """
+        """Return the complete words and the incomplete last word, as before bash split them at "="."""
         arguments, incomplete = super().get_completion_args()
         words: list[str] = []
         for word in (*arguments, incomplete):
@@ -101,6 +104,7 @@ class _Fish(_PrintableComplete, FishComplete):
     """The script of click, except that a completion may contain commas."""
 
 
+# click must know the classes too: it creates one of them when the shell asks for completions.
 SHELLS = {shell.name: add_completion_class(shell) for shell in (_Bash, _Zsh, _Fish)}
 
 
@@ -124,5 +128,8 @@ def command(options: CompletionOptions) -> None:
       nbtext completion fish
     """
     root = click.get_current_context().find_root()
-    script = SHELLS[options.shell](root.command, {}, "nbtext", "_NBTEXT_COMPLETE")
-    sys.stdout.write((script.source_template % script.source_vars()).strip() + "\n")
+    shell = SHELLS[options.shell](
+        root.command, ctx_args={}, prog_name="nbtext", complete_var="_NBTEXT_COMPLETE"
+    )
+    script = shell.source_template % shell.source_vars()
+    sys.stdout.write(script.strip() + "\n")

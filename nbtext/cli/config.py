@@ -4,8 +4,8 @@ An option that is not given gets the first of these values that exists: ``NBTEXT
 ``NBTEXT_OPTION``, the file's table for the command, the top level of the file.
 
 The file is nbtext.toml, or the table [tool.nbtext] of pyproject.toml, in the working directory or
-the nearest parent that has one. A file that was discovered there, not named by ``--config``, may
-come from somebody else. So the paths in it must stay in its folder (links are resolved), and nbtext
+the nearest parent that has one. A discovered file, which ``--config`` does not name, may come from
+somebody else. So the paths in it must stay in its folder after links are resolved, and nbtext
 replaces only files there that it wrote for the same option.
 """
 
@@ -28,6 +28,7 @@ from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS
 MAX_START_BYTES = 1 << 16
 """Bytes that are read of a file to find out whether nbtext wrote it."""
 
+# Patterns of the first bytes of files that nbtext writes:
 MODEL_START = rb"\x80\x04B[\s\S]{4}nbtext\r\n"
 PAGE_START = (
     rb"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
@@ -35,7 +36,6 @@ PAGE_START = (
 )
 SCORED_DOCUMENTS_START = rb'\{"id": "([^"\\]|\\.)*", "truth": '
 DRIFT_LOG_START = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
-"""Patterns of the first bytes of files that nbtext writes."""
 
 
 class InputPath(click.types.StringParamType):
@@ -48,29 +48,31 @@ class InputPath(click.types.StringParamType):
     def __init__(self, *, or_name: bool = False, is_labelled: bool = False) -> None:
         """Create the type of an option.
 
-        With ``or_name`` a value is a name unless that path exists. With ``is_labelled`` a value is
-        LABEL=PATH.
+        With ``or_name`` a value that is not an existing path is a name. With ``is_labelled`` a
+        value is LABEL=PATH.
         """
         self._or_name = or_name
         self._is_labelled = is_labelled
 
     def resolve_default(self, value: str, folder: str, *, is_discovered: bool) -> str:
-        """Return a value of a file of defaults, with a path that is relative to the file's folder.
+        """Return a value in a file of defaults as it would be on the command line.
 
-        Raise `UsageError` for a path that a discovered file must not contain.
+        A path in the file is relative to ``folder``, the folder of the file. Raise `UsageError` for
+        a path that a discovered file must not contain.
         """
         prefix = ""
         path = value
         if self._is_labelled:
             label, equals, path = value.partition("=")
             prefix = label + equals
-        if path == "-":
+        if path == "-":  # standard input
             return value
         if "\0" in path:
             raise UsageError("a path has no NUL")
         if self._is_labelled:
             path = os.path.expanduser(path)
 
+        # In the working directory, paths stay as they are written.
         if os.path.abspath(folder) != os.getcwd():
             joined_path = os.path.join(folder, path)
             if self._is_path(joined_path):
@@ -97,14 +99,15 @@ class PathList(InputPath):
         from nbtext.corpus.streams import read_list_file
 
         super().require_harmless(path, folder)
-        for listed_path in re.split(rb"[\0\n]", read_list_file(path)):
+        listed_paths = re.split(rb"[\0\n]", read_list_file(path))  # with --null or without
+        for listed_path in listed_paths:
             super().require_harmless(os.fsdecode(listed_path), folder)
 
 
 class OutputPath(InputPath):
     """Type of an option: a file to write.
 
-    ``own_start`` is a pattern of the first bytes that nbtext writes there.
+    ``own_start`` is a pattern of the first bytes of each file that nbtext writes for this option.
     """
 
     def __init__(self, own_start: bytes) -> None:
@@ -121,13 +124,13 @@ class OutputPath(InputPath):
         return str(super().convert(value, param, ctx))
 
     def require_harmless(self, path: str, folder: str) -> None:
-        """Raise `UsageError` if the path is outside the folder, or is a file of another origin."""
+        """Raise `UsageError` if the path is outside the folder, or nbtext did not write the file."""
         super().require_harmless(path, folder)
         if os.path.lexists(path) and not self._is_own(path):
             raise UsageError(f"{path} is not a file that nbtext wrote for this option")
 
     def _is_own(self, path: str) -> bool:
-        """Return True for an empty file, or one that begins with the pattern."""
+        """Return True for a file that is empty or begins with the pattern."""
         try:
             if not os.path.isfile(path):
                 return False
@@ -149,9 +152,10 @@ class ColumnOfPaths(click.types.StringParamType):
     name = "column"
 
     def resolve_default(self, value: str, folder: str, *, is_discovered: bool) -> str:
-        """Return the value. Store the folder of a discovered file: paths must stay in it."""
+        """Return the value. Store the folder of a discovered file for `find_folder_of_paths`."""
         if is_discovered:
-            click.get_current_context().meta[_DISCOVERED_FOLDER_KEY] = folder or os.curdir
+            meta = click.get_current_context().meta
+            meta[_DISCOVERED_FOLDER_KEY] = folder or os.curdir  # "" is the working directory
         return value
 
 
@@ -175,7 +179,7 @@ class Address(click.types.StringParamType):
     name = "address"
 
     def resolve_default(self, value: str, _: str, *, is_discovered: bool) -> str:
-        """Return the value. Raise `UsageError` in a discovered file: a scheduler may send code."""
+        """Return the value. Raise `UsageError` in a discovered file: the machine may send code."""
         if is_discovered:
             raise UsageError("an address is not taken from a file that was found")
         return value
@@ -187,8 +191,10 @@ PYPROJECT_FILE_NAME = "pyproject.toml"
 MAX_DEFAULTS_BYTES = 1 << 20
 """Limit of a file of defaults."""
 
+ROOT_USER_ID = 0
+
 _DEEP_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
-"""A key of more than 32 parts: tomllib takes a time that grows with the square of the parts."""
+"""A key of more than 32 parts. The time of tomllib grows with the square of their number."""
 
 _OPTIONS_WITHOUT_DEFAULT = {"help", "help_all", "config", "no_config", "set"}
 """Options for a single run. ``--set`` has none because a file names each setting itself."""
@@ -204,9 +210,10 @@ class _DefaultsFile(NamedTuple):
 
 
 class _Default(NamedTuple):
-    """The default of an option. It is a list if the option can be given several times."""
+    """The default of an option."""
 
     value: object
+    """As in the file, or text. Once checked, it is as on the command line: a bool, text or list."""
     source: str
     """The origin in words: the file with its table, or ``$VARIABLE``."""
     file: _DefaultsFile | None = None
@@ -223,7 +230,10 @@ def _find_defaults_file(arguments: Sequence[str]) -> _DefaultsFile | None:
         return None
     path = find_last_value("--config", arguments)
     if path:
-        return _read_defaults(path) or _DefaultsFile(path, {})
+        file = _read_defaults(path)
+        if file is None:  # a pyproject.toml without a table for nbtext
+            return _DefaultsFile(path, {})
+        return file
 
     for folder in _list_searched_folders():
         for name in (DEFAULTS_FILE_NAME, PYPROJECT_FILE_NAME):
@@ -237,9 +247,10 @@ def _find_defaults_file(arguments: Sequence[str]) -> _DefaultsFile | None:
 
 
 def _list_searched_folders() -> list[str]:
-    """Return the working directory, as an empty text, and its parents.
+    """Return the working directory and its parents.
 
-    The list is empty if the working directory was removed.
+    The first folder is empty, so that paths in the working directory are short. The list is empty
+    if the working directory was removed.
     """
     try:
         folder = os.getcwd()
@@ -257,10 +268,10 @@ def _list_searched_folders() -> list[str]:
 def _read_defaults(
     path: str, *, is_discovered: bool = False, quiet: bool = False
 ) -> _DefaultsFile | None:
-    """Return the defaults in a file.
+    """Return the defaults in a file, or None if the file is ignored.
 
-    Return None for a pyproject.toml without a table for nbtext. A discovered file of another user
-    is ignored with a warning, and the result is None too.
+    A pyproject.toml without a table for nbtext is ignored. A discovered file of another user, but
+    not of root, is ignored with a warning unless ``quiet`` is set.
     """
     try:
         with open(path, "rb") as file:
@@ -269,9 +280,9 @@ def _read_defaults(
     except OSError as problem:
         raise PathError(f"cannot read: {describe_os_error(problem)}", where=path) from None
     is_pyproject = os.path.basename(path) == PYPROJECT_FILE_NAME
-    if is_pyproject and b"nbtext" not in content:
+    if is_pyproject and b"nbtext" not in content:  # no parsing: other tools check the file
         return None
-    if is_discovered and owner not in (os.geteuid(), 0):
+    if is_discovered and owner not in (os.geteuid(), ROOT_USER_ID):
         if not quiet:
             _warn_of_owner(path)
         return None
@@ -282,9 +293,8 @@ def _read_defaults(
         values = tools.get("nbtext") if isinstance(tools, dict) else None
         if not isinstance(values, dict):
             return None
-    return _DefaultsFile(
-        path, {_to_key(name): value for name, value in values.items()}, is_discovered
-    )
+    values_by_key = {_to_key(name): value for name, value in values.items()}
+    return _DefaultsFile(path, values_by_key, is_discovered)
 
 
 def _parse_toml(content: bytes, path: str) -> dict[str, Any]:
@@ -328,8 +338,10 @@ def load_defaults(context: click.Context, arguments: Sequence[str]) -> dict[clic
     file = _find_defaults_file(arguments)
     defaults: dict[str, _Default] = {}
     if file is not None:
+        # A later default of the same option replaces an earlier one.
         defaults.update(_select_from_file(file, context, options))
 
+    # Variables replace the defaults of the file. An empty variable counts as not set.
     command = _to_key(context.command.name or "")
     for name in options:
         variables = (f"NBTEXT_{command.upper()}_{name.upper()}", f"NBTEXT_{name.upper()}")
@@ -344,7 +356,7 @@ def load_defaults(context: click.Context, arguments: Sequence[str]) -> dict[clic
 
 
 def _to_key(name: str) -> str:
-    """Return the key of an option or command: hyphens and underscores are the same."""
+    """Return the key of an option or command: its name with underscores instead of hyphens."""
     return name.lstrip("-").replace("-", "_")
 
 
@@ -363,13 +375,13 @@ def _list_options(command: click.Command) -> dict[str, click.Option]:
 def _select_from_file(
     file: _DefaultsFile, context: click.Context, options: dict[str, click.Option]
 ) -> Iterator[tuple[str, _Default]]:
-    """Yield the defaults of a file for a command. The values of the command's own table come last.
+    """Yield the defaults of a file for a command: from the top level, then from its own table.
 
-    Raise `UsageError` for a name that no command has.
+    Raise `UsageError` for a name that is no command, and no option of any command.
     """
     commands = [_to_key(name) for name in find_program(context).list_commands(context)]
     for name, value in file.values.items():
-        if name in (*commands, "why_not"):  # a hidden command
+        if name in (*commands, "why_not"):  # why-not is a hidden command
             if not isinstance(value, dict):
                 raise UsageError(
                     f"{name!r} is a command, and its defaults are a table",
@@ -381,14 +393,15 @@ def _select_from_file(
         elif name not in PARAMETERS_BY_NAME and not any(
             name in _list_options(command) for command in _iterate_commands(context)
         ):
-            raise _unknown_name_error(name, [*PARAMETERS_BY_NAME, *options, *commands], file.path)
+            known_names = [*PARAMETERS_BY_NAME, *options, *commands]
+            raise _make_unknown_name_error(name, known_names, file.path)
 
     own_values = file.values.get(_to_key(context.command.name or ""), {})
     source = f"{file.path} [{context.command.name}]"
     for written_name, value in own_values.items():
         name = _to_key(written_name)
         if name not in options:
-            raise _unknown_name_error(name, list(options), source)
+            raise _make_unknown_name_error(name, list(options), source)
         yield name, _Default(value, source, file)
 
 
@@ -402,12 +415,12 @@ def _iterate_commands(context: click.Context) -> Iterator[click.Command]:
 
 
 def find_program(context: click.Context) -> click.Group:
-    """Return the group that all commands belong to."""
+    """Return the group that all commands belong to, or an empty group for a command without one."""
     root = context.find_root().command
     return root if isinstance(root, click.Group) else click.Group()
 
 
-def _unknown_name_error(name: str, known_names: Sequence[str], source: str) -> UsageError:
+def _make_unknown_name_error(name: str, known_names: Sequence[str], source: str) -> UsageError:
     """Return the error for a name in a file of defaults that is neither an option nor a command."""
     shown_name = shorten_middle(name.replace("_", "-"), 60)
     if name == "set":
@@ -416,18 +429,25 @@ def _unknown_name_error(name: str, known_names: Sequence[str], source: str) -> U
         hint = REMOVED_OPTIONS[name]
     else:
         candidates = sorted({known_name.replace("_", "-") for known_name in known_names})
-        hint = did_you_mean(shown_name, candidates).strip(" ()")
-        hint = hint or "names are those of options, without the two hyphens"
+        question_in_brackets = did_you_mean(shown_name, candidates)
+        hint = question_in_brackets.strip(" ()")
+        if not hint:
+            hint = "names are those of options, without the two hyphens"
     return UsageError(f"there is no option or command {shown_name!r}", where=source, hint=hint)
 
 
 def _check_default(option: click.Option, default: _Default, context: click.Context) -> _Default:
-    """Return a default with its value as on the command line; raise `UsageError` for a wrong one."""
+    """Return a default with its value as on the command line.
+
+    Raise `UsageError` for a wrong value. The converted value is not needed: click will convert the
+    default.
+    """
     value = _to_command_line_value(option, default)
+    is_path = isinstance(option.type, InputPath)
     try:
         option.type_cast_value(context, value)
         parameter = PARAMETERS_BY_NAME.get(option.name or "")
-        if parameter is not None and not option.is_flag and not isinstance(option.type, InputPath):
+        if parameter is not None and not option.is_flag and not is_path:
             parameter.validate(value)
     except click.UsageError as problem:
         raise UsageError(problem.format_message(), where=default.source) from None
@@ -438,7 +458,11 @@ def _check_default(option: click.Option, default: _Default, context: click.Conte
 
 
 def _to_command_line_value(option: click.Option, default: _Default) -> object:
-    """Return the value as on the command line: a bool or text for a switch, else text or a list."""
+    """Return the value as on the command line: a bool or text for a switch, else text.
+
+    For an option that can be given several times, return a list of texts. Raise `UsageError` for a
+    value of a wrong type.
+    """
     value = default.value
     name = _get_long_name(option)
     if option.is_flag:
@@ -452,11 +476,12 @@ def _to_command_line_value(option: click.Option, default: _Default) -> object:
     texts = [str(item) for item in value] if isinstance(value, list) else [str(value)]
     if option.multiple:
         return [_resolve_text(option, text, default) for text in texts]
-    return _resolve_text(option, ",".join(texts), default)
+    comma_separated = ",".join(texts)
+    return _resolve_text(option, comma_separated, default)
 
 
 def _resolve_text(option: click.Option, text: str, default: _Default) -> str:
-    """Return the text of a default as on the command line: a path is relative to the file's folder.
+    """Return the text of a default as on the command line. Paths depend on the file's folder.
 
     Raise `UsageError` for a value that a discovered file must not contain.
     """
@@ -491,7 +516,7 @@ def describe_defaults(context: click.Context, arguments: Sequence[str]) -> str:
     from textwrap import wrap
 
     file = _find_defaults_file(arguments)
-    if file:
+    if file is not None:
         lines = [f"File of defaults: {file.path}"]
     else:
         lines = [f"There is no {DEFAULTS_FILE_NAME} here or in a parent directory."]
@@ -511,7 +536,7 @@ def describe_defaults(context: click.Context, arguments: Sequence[str]) -> str:
     for (name, value, source), commands in commands_by_default.items():
         lines += wrap(
             f"{name} = {value}   from {source}, for {', '.join(commands)}",
-            80,
+            width=80,
             initial_indent="  ",
             subsequent_indent="    ",
             break_long_words=False,

@@ -1,4 +1,4 @@
-"""A corpus as a command reads it: paths and options in; messages and progress out."""
+"""The corpus of a command: its paths and options, and the messages and progress of reading."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.settings import UnreadableAllowance
 
+# Parameters of ``mallopt``, from malloc.h of glibc:
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
-"""Parameters of ``mallopt``, as in malloc.h of glibc."""
 
 
 class CommandCorpus(Corpus):
     """The documents of a command, which can be read once.
 
-    Call `report_notices` afterwards.
+    Call `report_notices` after reading.
     """
 
     def __init__(
@@ -74,7 +74,10 @@ class CommandCorpus(Corpus):
         columns: Sequence[str] = (),
         progress: bool = True,
     ) -> None:
-        """Prepare to read the ``paths`` of options that `locate_documents` returned."""
+        """Prepare to read the ``paths`` of options that `locate_documents` returned.
+
+        Print what was detected about the documents.
+        """
         paths = documents.paths
         on_error = ON_ERROR.validate(documents.on_error or ON_ERROR.default)
         if not paths:
@@ -88,7 +91,12 @@ class CommandCorpus(Corpus):
             _notify_of_single_text(paths, reading)
 
         super().__init__(
-            paths, reading, labelled, columns, str(on_error), messages.report_failed_document
+            paths,
+            reading,
+            labelled,
+            columns,
+            on_error=str(on_error),
+            on_problem=messages.report_failed_document,
         )
         _keep_freed_memory()
         self.reports_progress = progress and not is_typed and messages.standard_error_is_terminal()
@@ -106,7 +114,7 @@ class CommandCorpus(Corpus):
         self.relabel = self._patch
 
     def report_notices(self) -> None:
-        """Print the notices and warnings of reading; raise the error that ended it early."""
+        """Print the notices and warnings of reading. Raise the error that stopped reading."""
         self.raise_deferred()
         warnings = list(self.notices.warnings)
         if self._patch:
@@ -131,7 +139,7 @@ def _notify_of_single_text(paths: Sequence[str], reading: Reading) -> None:
     if len(paths) != 1 or not os.path.isfile(paths[0]):
         return
     n_lines = count_document_lines(paths[0])
-    if n_lines:
+    if n_lines is not None:
         messages.notify(
             f"{paths[0]}: read as one document of {n_lines:,} lines or more; if each line is a "
             "document, give --format lines"
@@ -141,10 +149,10 @@ def _notify_of_single_text(paths: Sequence[str], reading: Reading) -> None:
 def _keep_freed_memory() -> None:
     """Let glibc keep up to 64 MiB of freed memory for the next block of documents.
 
-    Otherwise it returns the memory to the system after each block and gets it back cleared, which
-    takes a tenth of the time of training. Other C libraries are left unchanged.
+    Otherwise glibc returns the memory to the system after each block and gets it back cleared,
+    which takes a tenth of the time of training. Other C libraries are left unchanged.
     """
-    import ctypes  # which numpy imports anyway
+    import ctypes  # numpy imports it too
 
     user_settings = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}
     if not user_settings.isdisjoint(os.environ):
@@ -155,7 +163,7 @@ def _keep_freed_memory() -> None:
         mallopt(_M_MMAP_THRESHOLD, 4 << 20)
 
 
-D = TypeVar("D", bound="DocumentOptions")
+Options = TypeVar("Options", bound="DocumentOptions")
 
 TEXT_OPTION_READING = {
     "format": "jsonl",
@@ -167,7 +175,7 @@ TEXT_OPTION_READING = {
 """The reading settings for the texts of ``--text``."""
 
 
-def locate_documents(documents: D) -> D:
+def locate_documents(documents: Options) -> Options:
     """Return the options with their paths set.
 
     The paths are the texts of ``--text``, the folders of ``--from-folder``, or CORPUS followed by
@@ -186,13 +194,14 @@ def locate_documents(documents: D) -> D:
 
 
 def _get_corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
-    """Return CORPUS. If it is empty, a command that takes texts reads a pipe on standard input.
+    """Return CORPUS, or ``-`` if CORPUS is empty and the command classifies documents from a pipe.
 
-    Raise `UsageError` if there is neither.
+    Raise `click.UsageError` if CORPUS and the pipe are empty.
     """
     corpus = documents.corpus
     takes_texts = isinstance(documents, QueryDocumentOptions)
-    if takes_texts and len(corpus) == 1 and " " in corpus[0] and not os.path.lexists(corpus[0]):
+    looks_like_text = len(corpus) == 1 and " " in corpus[0]
+    if takes_texts and looks_like_text and not os.path.lexists(corpus[0]):
         raise PathError(
             "there is no such file",
             where=corpus[0],
@@ -201,7 +210,7 @@ def _get_corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
     if corpus:
         return corpus
     is_piped = sys.stdin is not None and not sys.stdin.isatty()
-    if takes_texts and is_piped and peek_start("-", 1):
+    if takes_texts and is_piped and peek_start("-", size=1):  # the pipe has content
         return ("-",)
     raise click.UsageError(
         "Missing argument 'CORPUS...', or - for standard input",
@@ -209,10 +218,10 @@ def _get_corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
     )
 
 
-def _locate_texts(documents: D) -> D:
-    """Make standard input return the texts of ``--text``, as lines of JSON.
+def _locate_texts(documents: Options) -> Options:
+    """Replace standard input by the texts of ``--text``, as lines of JSON, and return its path.
 
-    In this format the values of attributes that the texts lack are unknown.
+    The lines have no attributes, so their values are unknown. Other formats must have them.
     """
     lines = []
     for number, text in enumerate(documents.text, 1):
@@ -223,11 +232,11 @@ def _locate_texts(documents: D) -> D:
     return replace(documents, paths=("-",), reading=reading)
 
 
-def _locate_folders(documents: D) -> D:
+def _locate_folders(documents: Options) -> Options:
     """Return the options with the folders of ``--from-folder`` as paths.
 
-    Unless an option sets the format, it is detected from the first folder. The format of the
-    model's training documents does not apply.
+    Unless an option sets the format, the first folder determines it: mbox for a file, else maildir.
+    The format of the model's training documents does not apply.
     """
     from nbtext.counts.counting import check_label
 
@@ -265,9 +274,9 @@ def detect_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) ->
     if detected.has_columns:
         from nbtext.corpus.detection.columns import describe_detection
 
-        columns = describe_detection(reading, detected, labelled=labelled)
-        if columns is not None:
-            messages.notify(f"{paths[0]}: {columns}")
+        description = describe_detection(reading, detected, labelled=labelled)
+        if description is not None:
+            messages.notify(f"{paths[0]}: {description}")
     if labelled or detected.has_columns:
         for finding in find_corpus_warnings(paths, reading, detected):
             messages.warn(finding.line)
@@ -275,7 +284,7 @@ def detect_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) ->
 
 
 def _report_document_kind(paths: Sequence[str], reading: Reading, *, labelled: bool) -> None:
-    """Print the kind of documents that was detected from the names of their files.
+    """Print the kind of documents (text, mail or html) that the names of their files show.
 
     Warn of files that are read as text although they look like another kind.
     """
@@ -299,11 +308,12 @@ def _report_document_kind(paths: Sequence[str], reading: Reading, *, labelled: b
 def choose_document_reading(
     model: TextClassifier, documents: DocumentOptions, *, lines: bool = False
 ) -> Reading:
-    """Return how to read documents for a model: like its training documents, without weights.
+    """Return the reading settings for documents to which a model is applied.
 
-    Options take precedence. With ``lines``, each line of standard input is a document, unless an
-    option names a format or a column. A notice or a warning is printed if the format differs from
-    the training documents. Raise `UsageError` if the model cannot be applied to these documents.
+    They are the options, completed by the settings of the training documents, without weights. With
+    ``lines``, each line of standard input is a document, unless an option names a format or a
+    column. Print a notice or a warning if the format differs from the training documents. Raise
+    `UsageError` if the model cannot be applied to these documents.
     """
     if documents.text and model.reading.is_counted:
         raise UsageError(
@@ -319,19 +329,20 @@ def choose_document_reading(
     return reading
 
 
-def _report_other_format(trained: Reading, reading: Reading, paths: Sequence[str]) -> None:
+def _report_other_format(training: Reading, reading: Reading, paths: Sequence[str]) -> None:
     """Print a notice if documents have another format than the training documents.
 
-    Warn of the first path that seems to have yet another format.
+    Formats count as the same if both have columns, or both have a file for each document. Warn of
+    the first path that seems to have another format than the first of all paths.
     """
-    have_columns = trained.layout.has_columns and reading.layout.has_columns
-    are_files = trained.layout.has_file_per_document and reading.layout.has_file_per_document
-    is_same = trained.format in (reading.format, "auto")
-    if not (is_same or have_columns or are_files):
-        is_document = reading.format == "dir" and not os.path.isdir(paths[0])
-        description = "one document" if is_document else reading.format
+    both_have_columns = training.layout.has_columns and reading.layout.has_columns
+    both_are_files = training.layout.has_file_per_document and reading.layout.has_file_per_document
+    is_same = training.format in (reading.format, "auto")
+    if not (is_same or both_have_columns or both_are_files):
+        is_single_file = reading.format == "dir" and not os.path.isdir(paths[0])
+        description = "one document" if is_single_file else reading.format
         messages.notify(
-            f"{paths[0]}: read as {description}, not as {trained.format} like the training "
+            f"{paths[0]}: read as {description}, not as {training.format} like the training "
             "documents; if not, give --format"
         )
     for path in paths[1:]:
@@ -345,7 +356,7 @@ def _report_other_format(trained: Reading, reading: Reading, paths: Sequence[str
 
 
 TABLE_PARAMETERS = ("text_column", "id_column", "header", "delimiter")
-"""Reading parameters that mean, with ``--lines``, that a line has columns."""
+"""If one of these parameters is given with ``--lines``, a line has columns."""
 
 
 def _choose_line_format(options: ExplicitSettings[Reading], reading: Reading) -> str:
@@ -357,9 +368,8 @@ def _choose_line_format(options: ExplicitSettings[Reading], reading: Reading) ->
     if file_format == "auto":
         names_columns = any(name in options for name in TABLE_PARAMETERS)
         file_format = reading.format if names_columns else "lines"
-    if file_format == "auto" or not (
-        FORMATS[file_format].has_line_per_document or FORMATS[file_format].has_columns
-    ):
+    layout = FORMATS.get(file_format)  # None for "auto"
+    if layout is None or not (layout.has_line_per_document or layout.has_columns):
         raise UsageError(
             f"--lines reads one document a line, not --format {file_format}",
             hint="give --format csv, tsv or jsonl",
@@ -386,22 +396,24 @@ def open_documents(
 
 
 def choose_training_rows(training: Sequence[str], test: DocumentOptions) -> str | None:
-    """Return the condition for rows of the corpus of ``--training``; None for all rows.
+    """Return the ``--where`` condition for the corpus of ``--training``, or None for all rows.
 
     If training and test rows are in the same file, training has the rows that ``--where`` excludes.
     """
-    if test.where and not set(training).isdisjoint(test.paths):
+    shares_file = not set(training).isdisjoint(test.paths)
+    if test.where and shares_file:
         return negate_condition(test.where)
     return None
 
 
-def make_leak_watch(
+def make_leak_checker(
     model: TextClassifier, test: DocumentOptions, training: tuple[str, ...]
 ) -> LeakChecker:
-    """Return a check of test documents against training documents.
+    """Return a checker that finds test documents which are training documents.
 
-    The corpus of ``--training`` is read here. If it is empty, the sample in the model takes its
-    place. Raise `UsageError` if both corpora are standard input.
+    Read the training documents, whose paths are ``training``. Without paths, the checker compares
+    with the sample of training documents in the model. Raise `UsageError` if both corpora are
+    standard input.
     """
     from nbtext.evaluation.leakage import LeakChecker
 
@@ -413,9 +425,9 @@ def make_leak_watch(
         test, paths=training, relabel=None, where=choose_training_rows(training, test)
     )
     documents = CommandCorpus(options, model.reading.unweighted, labelled=True)
-    watch = LeakChecker(model, documents.iter_readable())
+    checker = LeakChecker(model, documents.iter_readable())
     documents.report_notices()
-    return watch
+    return checker
 
 
 class CommandCounts(NamedTuple):
@@ -426,7 +438,7 @@ class CommandCounts(NamedTuple):
     """Settings for `nbtext.model.training.learn`."""
     analysis: Analysis
     source: CommandCorpus
-    """The corpus that was read. Call its `report_notices` when the results are printed."""
+    """The corpus that was read. Call its `report_notices` before printing results."""
 
 
 def read_and_count(
@@ -438,8 +450,8 @@ def read_and_count(
 ) -> CommandCounts:
     """Read and count a labelled corpus, without training a model.
 
-    ``note`` computes what is stored for each document, by default its ``columns``. Raise the errors
-    of `nbtext train` for invalid options and documents.
+    ``note`` returns a value to store for a document. By default the value is the texts in its
+    ``columns``. Raise the errors of `nbtext train` for invalid options and documents.
     """
     from nbtext.fitted_model import require_trainable
     from nbtext.model.parallel_corpus import count_corpus, note_columns
@@ -454,11 +466,11 @@ def read_and_count(
 
 def warn_small_classes(table: CountTable, n_folds: int) -> None:
     """Warn of classes with fewer documents than folds, which cannot be in every fold."""
-    class_documents = table.class_documents.tolist()
+    min_units = n_folds * table.unit  # the numbers of documents are in units of 1 / unit
     small_classes = [
         label
-        for label, n in zip(table.classes, class_documents, strict=True)
-        if n < n_folds * table.unit
+        for label, n_units in zip(table.classes, table.class_documents.tolist(), strict=True)
+        if n_units < min_units
     ]
     if small_classes:
         names = join_names(small_classes, messages.MAX_LISTED)
@@ -485,7 +497,7 @@ def make_untrained_model(
 
 
 def _require_mail_for_mail_options(options: ExplicitSettings[Reading], reading: Reading) -> None:
-    """Raise `UsageError` for typed options of mail if the documents are not mail."""
+    """Raise `UsageError` if options of mail were typed and the documents are not mail."""
     if reading.document in ("mail", KIND_BY_NAME):
         return
     for name in MAIL_PARAMETERS:
@@ -507,6 +519,7 @@ def make_analysis(options: ExplicitSettings[Settings], reading: Reading) -> Anal
 
     settings = replace(options.complete_settings, reading=reading)
     check_word_settings(settings)
+    # Automatic settings get fixed values, since they cannot be chosen without labels.
     return Analysis.from_settings(settings).with_choices(
         keep_stop_words=False, segmentations=(PAIRS,)
     )
@@ -515,8 +528,8 @@ def make_analysis(options: ExplicitSettings[Settings], reading: Reading) -> Anal
 def check_output_file(path: str | None, option: str, inputs: Sequence[str | None]) -> None:
     """Raise `UsageError` or `PathError` if the file of an option cannot be written.
 
-    The file must not be one of the inputs, or lie among the documents of a class. None stands for
-    an option that is not given.
+    The file must not be an input, or lie among the documents of a class. A path or an input is None
+    if its option is not given.
     """
     from nbtext.store.atomic import check_replaceable
 
@@ -529,7 +542,10 @@ def check_output_file(path: str | None, option: str, inputs: Sequence[str | None
 def require_distinct_output(
     output: str, inputs: Sequence[str | None], option: str = "--model"
 ) -> None:
-    """Raise `UsageError` if the output is one of the inputs, or lies among documents of a class."""
+    """Raise `UsageError` if the output is an input, or lies among the documents of a class.
+
+    An input is None if its option is not given.
+    """
     for path in inputs:
         if path is not None and _would_be_read(output, path):
             raise UsageError(
@@ -548,6 +564,6 @@ def _would_be_read(output: str, corpus: str) -> bool:
     source = Path(os.path.realpath(corpus))
     if corpus == "-" or not target.is_relative_to(source):
         return False
-    names = target.relative_to(source).parts
+    names = target.relative_to(source).parts  # empty for the corpus itself
     is_hidden = any(name.startswith(".") for name in names)
     return len(names) != 1 and not is_hidden

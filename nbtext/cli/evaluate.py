@@ -94,7 +94,7 @@ def command(
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
       nbtext evaluate test.csv --model topics.joblib --training messages.csv
     """
-    from nbtext.cli.corpus import locate_documents, make_leak_watch, open_documents
+    from nbtext.cli.corpus import locate_documents, make_leak_checker, open_documents
     from nbtext.evaluation.evaluate import evaluate_scored_blocks
     from nbtext.guarantees.precision import compute_risk_curve
     from nbtext.guarantees.prediction_sets import SetTally, add_set_metrics
@@ -107,7 +107,7 @@ def command(
     group_columns = tuple(dict.fromkeys(options.by))
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     with _open_mistake_writer(options, documents, prediction, model, rule) as write_mistakes:
-        leak_watch = make_leak_watch(model, documents, options.training)
+        leak_watch = make_leak_checker(model, documents, options.training)
         source = open_documents(model, documents, labelled=True, columns=group_columns)
         blocks = score_with_prior(model, source, documents, prediction, processes.jobs)
         if tally is not None:

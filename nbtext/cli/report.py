@@ -65,7 +65,7 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
     from nbtext.cli.corpus import (
         check_output_file,
         locate_documents,
-        make_leak_watch,
+        make_leak_checker,
         open_documents,
     )
     from nbtext.evaluation.report_data import gather_report_data
@@ -79,7 +79,7 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
     check_output_file(options.to, "--to", inputs)
     if "-" in options.training:
         raise UsageError("--training is read twice and cannot be standard input", hint="give files")
-    leak_watch = make_leak_watch(model, documents, options.training)
+    leak_watch = make_leak_checker(model, documents, options.training)
     source = open_documents(model, documents, labelled=True)
     curve = _compute_learning_curve(model, documents, options.training)
     command_line = shlex.join(["nbtext", *sys.argv[1:]])
