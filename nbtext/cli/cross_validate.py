@@ -61,11 +61,11 @@ class FoldOptions:
     @property
     def column(self) -> str | None:
         """The column that divides the corpus, or None if no column does."""
-        return self.time_column or self.group_column
+        return self.time_column or self.group_column  # both exclude each other
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are needed: the one that divides the corpus, or none."""
+        """The columns to read with each document: the column that divides the corpus, if any."""
         return [] if self.column is None else [self.column]
 
     @property
@@ -129,7 +129,7 @@ def command(
 
     _warn_of_selected_terms(division, training)
     has_costs = decision.costs is not None
-    # Report most mistakes in gates before the corpus is read.
+    # Report mistakes in gates before the corpus is read, as far as they do not depend on classes.
     parse_gates(limits, has_costs=has_costs)
     documents = locate_documents(documents)
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
@@ -138,6 +138,7 @@ def command(
     gates = parse_gates(limits, table.n_classes, has_costs=has_costs)
     classes = list(counted.corpus.counts.labelled_statistics.classes)
     rule = build_decision_rule(decision, classes, table.posterior_type)
+    # `validate_corpus` raises an error if there are more folds than documents.
     if division.method == "stratified" and division.folds <= table.n_documents:
         warn_small_classes(table, division.folds)
     validation = validate_corpus(
@@ -163,7 +164,7 @@ def command(
 
 
 def _warn_of_selected_terms(division: FoldOptions, training: TrainingOptions) -> None:
-    """Warn if terms are selected once, by the labels of all documents."""
+    """Warn of ``--leave-one-out`` with ``--top``: it selects terms by the labels of all documents."""
     if division.leave_one_out and "top" in training.settings:
         messages.warn("--top saw all labels, so these figures may be far too good; use folds")
 
@@ -182,10 +183,10 @@ def _write_predictions(
 
 
 def _describe_folds(validation: CrossValidation, division: FoldOptions) -> FoldsResult | None:
-    """Return the division and the metrics of each fold; None for leave-one-out."""
+    """Return the division and the metrics of each fold, or None for leave-one-out."""
     if not validation.folds:
         return None
-    # Folds by time are not drawn.
+    # Folds by time are not drawn at random.
     seed = None if division.method == "time" else division.seed
     return validation.folds_result(division.method, division.column, seed)
 

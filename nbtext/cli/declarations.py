@@ -76,12 +76,15 @@ class Option(click.Option):
         return extra
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names and the help text: its first sentence, or with ``--help-all`` all."""
+        """Return the names, and the first sentence of the help, or with ``--help-all`` all of it.
+
+        The texts in brackets follow the help in both cases.
+        """
         record = super().get_help_record(ctx)
         if record is None or not self.help or HELP_ALL_KEY in ctx.meta:
             return record
         names, text = record
-        return names, text.replace(self.help, _first_sentence(self.help))
+        return names, text.replace(self.help, _get_first_sentence(self.help))
 
 
 class Command(click.Command):
@@ -94,8 +97,8 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, after replacing short and old names by long names.
 
-        Options that are not given get the user's own defaults (`nbtext.cli.config`), except those
-        that given options exclude.
+        An option that is not given gets the user's own default (`nbtext.cli.config`), unless a
+        given option excludes it.
         """
         with augment_usage_errors(ctx):  # click leaves the command out of some errors
             options = [param for param in self.params if isinstance(param, Option)]
@@ -108,10 +111,10 @@ class Command(click.Command):
                 defaults = _load_default_map(ctx, args)
             ctx.default_map = defaults
             remaining = super().parse_args(ctx, list(args))  # click empties its list
-            overruled = _require_compatible_options(self, ctx)
-            if overruled:
-                for name in overruled:
-                    del defaults[name]
+            excluded_names = _find_excluded_defaults(self, ctx)
+            if excluded_names:
+                for name in excluded_names:
+                    del defaults[name]  # from ``ctx.default_map`` too, which is the same dict
                 ctx.params.clear()
                 remaining = super().parse_args(ctx, args)
             return remaining
@@ -176,11 +179,12 @@ class Command(click.Command):
     def iterate_panels(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield the name of each panel, with the names and texts of the options to show in it.
 
-        Options in the examples are always shown.
+        An option that an example uses is always shown.
         """
         from nbtext.settings import OPTION_GROUPS
 
         _, examples = self.split_help()
+        # "=" separates words too, as in --option=value.
         example_words = set(" ".join(examples).replace("=", " ").split())
         shows_all = HELP_ALL_KEY in ctx.meta
         records: dict[str, list[tuple[str, str]]] = {group: [] for group in OPTION_GROUPS}
@@ -211,15 +215,17 @@ def _load_default_map(ctx: click.Context, args: Sequence[str]) -> dict[str, Any]
 
 def _is_documented(param: click.Parameter) -> bool:
     """Return True for a parameter that is not hidden, or that ``--set`` sets."""
+    # An argument has neither attribute.
     is_hidden = getattr(param, "hidden", False)
     return not is_hidden or getattr(param, "setting_values", None) is not None
 
 
-def _require_compatible_options(command: click.Command, ctx: click.Context) -> list[str]:
-    """Raise `UsageError` for options on the command line that exclude each other.
+def _find_excluded_defaults(command: click.Command, ctx: click.Context) -> list[str]:
+    """Return the names of parameters whose default is excluded by another option.
 
-    Return the names of parameters with a default that such an option, or an earlier default,
-    excludes. On a terminal, print a notice about each of them.
+    The other option is on the command line, or has an earlier default. On a terminal, print a
+    notice about each excluded default. Raise `UsageError` for options on the command line that
+    exclude each other.
     """
     from nbtext.compatibility import require_compatible_options
 
@@ -228,7 +234,7 @@ def _require_compatible_options(command: click.Command, ctx: click.Context) -> l
         _get_long_name(param): str(ctx.params[param.name])
         for param in _select_parameters(command, ctx, ParameterSource.COMMANDLINE)
     }
-    overruled: list[str] = []
+    excluded_names: list[str] = []
     for param in _select_parameters(command, ctx, ParameterSource.DEFAULT_MAP):
         option = _get_long_name(param)
         value = str(ctx.params[param.name])
@@ -236,14 +242,14 @@ def _require_compatible_options(command: click.Command, ctx: click.Context) -> l
             require_compatible_options(name, {**values, option: value})
             values[option] = value
         except UsageError as problem:
-            overruled.append(param.name)
+            excluded_names.append(param.name)
             if standard_error_is_terminal():
                 emit(
                     f"{option} of the file of defaults is ignored: {problem.message}",
                     level="notice",
                 )
     require_compatible_options(name, values)
-    return overruled
+    return excluded_names
 
 
 def _select_parameters(
@@ -269,11 +275,13 @@ def _select_parameters(
 def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
     """Return the arguments with the long name of each option instead of a short or old name.
 
-    This is faster than click, which searches names similar to a short name before it accepts it.
+    Print a notice about old names. Long names are faster: click searches similar names before it
+    accepts a short name.
     """
-    options_by_name = {
-        name: option for option in options for name in (*option.opts, *option.old_names)
-    }
+    options_by_name = {}
+    for option in options:
+        for name in (*option.opts, *option.old_names):
+            options_by_name[name] = option
     names_with_value = {name for name, option in options_by_name.items() if not option.is_flag}
     is_quiet = not {"-q", "--quiet"}.isdisjoint(arguments)
     renamed = list(arguments)
@@ -281,7 +289,7 @@ def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list
         if argument == "--":
             break
         if index and arguments[index - 1] in names_with_value:
-            continue  # it is the value of the option before it
+            continue  # the argument is the value of the previous option
         name, equals, value = argument.partition("=")
         short_name = argument[:2]
         if name not in options_by_name and short_name in names_with_value:  # such as -n5
@@ -314,7 +322,7 @@ def _expand_settings(arguments: Sequence[str], options: Sequence[Option]) -> lis
         return list(arguments)  # click reports that the option does not exist
     names_with_value = {name for option in options if not option.is_flag for name in option.opts}
     expanded: list[str] = []
-    iterator = iter(arguments)
+    iterator = iter(arguments)  # the loop takes the value of an option from it too
     for argument in iterator:
         name, equals, value = argument.partition("=")
         if argument == "--":
@@ -330,12 +338,18 @@ def _expand_settings(arguments: Sequence[str], options: Sequence[Option]) -> lis
 
 
 def _expand_setting(text: str, options: Sequence[Option]) -> str:
-    """Return the argument of the hidden option for NAME=VALUE."""
+    """Return the argument of the hidden option for NAME=VALUE.
+
+    >>> _expand_setting("l2=0.5", [Option(["--l2"], group="model", setting_values=[])])
+    '--l2=0.5'
+
+    Raise `UsageError` for an unknown name or an invalid value of a switch.
+    """
     name, equals, value = text.partition("=")
     name = name.strip().removeprefix("--").replace("_", "-")
     settings = {_get_key(option): option for option in options if option.setting_values is not None}
     if name and name not in settings:
-        raise _unknown_setting_error(name, list(settings), options)
+        raise _make_unknown_setting_error(name, list(settings), options)
     if not name or not equals:
         raise UsageError(f"{SET_OPTION} must be NAME=VALUE, not {text!r}", hint=SEE_SETTINGS)
     if not settings[name].is_flag:
@@ -345,7 +359,7 @@ def _expand_setting(text: str, options: Sequence[Option]) -> str:
     return f"--{name}" if value == "true" else f"--no-{name}"
 
 
-def _unknown_setting_error(
+def _make_unknown_setting_error(
     name: str, settings: Sequence[str], options: Sequence[Option]
 ) -> UsageError:
     """Return the error for a name that ``--set`` does not accept in this command."""
@@ -367,7 +381,10 @@ def _unknown_setting_error(
 
 
 def _make_set_option(settings: Sequence[Option]) -> Option:
-    """Return the option ``--set`` for the hidden options of settings."""
+    """Return the option ``--set`` for the hidden options of settings.
+
+    Its panel is the model's if a setting of training is among them.
+    """
     options = {_get_key(option): option for option in settings}
     names = list(options)
 
@@ -481,7 +498,7 @@ def option(names: str, text: str, *, group: str, is_late: bool = False, **attrib
                 [*names.split(), name],
                 group=group,
                 help=text,
-                is_flag=is_switch or None,
+                is_flag=is_switch or None,  # None: click decides
                 **attributes,
             )
         ]
@@ -533,9 +550,9 @@ def command(
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Return a decorator that makes a command of a function whose arguments are option records.
 
-    A ``hidden`` command is the old name of another one. ``shared`` are options without a record, by
-    default `MESSAGE_OPTIONS`. The annotations of the function are evaluated, so the records must be
-    imported at run time.
+    A ``hidden`` command is the old name of another command. ``shared`` are options without a
+    record, by default `MESSAGE_OPTIONS`. The annotations of the function are evaluated, so the
+    records must be imported at run time.
     """
 
     def decorate(function: Callable[..., int | None]) -> click.Command:
@@ -563,13 +580,18 @@ def command(
 
 
 def _make_parameters(record_classes: Iterable[type]) -> list[click.Parameter]:
-    """Return the options and arguments of records, late ones last, then ``--set`` if it applies."""
+    """Return the early parameters of records, their late parameters, and ``--set``.
+
+    ``--set`` is only there if a record has settings, which are late.
+    """
     early: list[click.Parameter] = []
     late: list[click.Parameter] = []
     for record_class in record_classes:
         for name, declaration in _list_declarations(record_class):
-            parameters = late if declaration.is_late else early
-            parameters += declaration.make_parameters(name)
+            if declaration.is_late:
+                late += declaration.make_parameters(name)
+            else:
+                early += declaration.make_parameters(name)
     settings = [
         param for param in late if isinstance(param, Option) and param.setting_values is not None
     ]
@@ -588,17 +610,17 @@ def _make_record(record_class: type, values: Mapping[str, Any]) -> object:
     )
 
 
-def _first_sentence(text: str) -> str:
+def _get_first_sentence(text: str) -> str:
     """Return the first sentence.
 
-    >>> _first_sentence("Use N processes. The result is the same.")
+    >>> _get_first_sentence("Use N processes. The result is the same.")
     'Use N processes.'
     """
     return text.partition(". ")[0].rstrip(".") + "."
 
 
 def wrap_to_terminal(text: str) -> str:
-    """Return a text that is laid out for 80 columns, wrapped again for a narrower terminal.
+    """Return a text that has lines of up to 80 columns, wrapped again for a narrower terminal.
 
     Paragraphs and second columns are filled. Examples of commands continue with a backslash.
     """
@@ -616,7 +638,7 @@ def wrap_to_terminal(text: str) -> str:
             indentation += "    "
         wrapped = wrap(
             f"{head}{body}",
-            width - len(line_end) + 1,
+            width - len(line_end.rstrip("\n")),
             subsequent_indent=indentation,
             break_on_hyphens=False,
         )
@@ -625,9 +647,13 @@ def wrap_to_terminal(text: str) -> str:
 
 
 def _join_wrapped_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the head and the body of each row. A body continues on lines that align with it.
+    """Return the head and the body of each row.
 
-    The head is an indentation or a first column.
+    The head is an indentation or a first column. The next line continues the body if it begins
+    where the body begins. But an indented line without a first column is always a row of its own.
+
+    >>> _join_wrapped_lines(["name  one", "      two", "", "  an example", "  an example"])
+    [('name  ', 'one two'), ('', ''), ('  ', 'an example'), ('  ', 'an example')]
     """
     rows: list[tuple[str, str]] = []
     for line in lines:
@@ -635,8 +661,8 @@ def _join_wrapped_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
         head = line[:start]
         body = line[start:]
         last_head, last_body = rows[-1] if rows else ("", "")
-        is_aligned = head == " " * len(last_head) and not last_head.isspace()
-        if last_body and body and is_aligned:
+        continues_column = head == " " * len(last_head) and not last_head.isspace()
+        if last_body and body and continues_column:
             rows[-1] = (last_head, f"{last_body} {body}")
         else:
             rows.append((head, body))

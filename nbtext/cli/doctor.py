@@ -49,7 +49,7 @@ def command(options: DoctorOptions) -> None:
       nbtext doctor --model nbtext.joblib --output json
       nbtext doctor messages.csv --label-column topic --text-column body
     """
-    try:
+    try:  # any import, here or in the checks, may miss a package
         from nbtext.report.models import print_findings
         from nbtext.report.output_formats import write_result
 
@@ -81,8 +81,8 @@ def _check_corpus(options: DoctorOptions) -> tuple[dict[str, object], Sequence[F
         options.corpus,
         options.reading.complete_settings,
         options.language or "english",
-        options.where,
-        find_folder_of_paths(),
+        where=options.where,
+        files_within=find_folder_of_paths(),
     )
     return {"corpus": overview, "checks": findings}, findings
 
@@ -90,12 +90,12 @@ def _check_corpus(options: DoctorOptions) -> tuple[dict[str, object], Sequence[F
 def _check_installation(
     model_path: str,
 ) -> tuple[dict[str, object], Sequence[Finding], NbtextError | None]:
-    """Return the record for JSON, the findings, and the first problem that commands would meet."""
+    """Return the record for JSON, the findings, and the first problem that stops commands, if any."""
     from nbtext.inspection.health import FailedCheck, check_installation, get_installed_versions
 
     is_default = not os.environ.get("NBTEXT_MODEL") and model_path == shared_options.DEFAULT_MODEL
     findings = list(check_installation(model_path, path_is_explicit=not is_default))
-    problems = (check.problem for check in findings if isinstance(check, FailedCheck))
+    problems = (finding.problem for finding in findings if isinstance(finding, FailedCheck))
     problem = next(problems, None)
     record = {
         "exit_status": 0 if problem is None else problem.exit_status,

@@ -86,17 +86,20 @@ def command(options: DriftOptions) -> int:
         emit(f"{len(problems) - MAX_LISTED:,} more lines could not be read", where=options.log)
     if start is not None:
         runs = take_runs_since(runs, start, options.log)
-    n_other_models = 0
+    n_skipped_runs = 0  # runs of other model files than the newest run
     pooled_drift = None
     if options.last is not None or start is not None:
-        runs, n_other_models = take_newest_runs(runs, options.last or len(runs))
+        runs, n_skipped_runs = take_newest_runs(runs, options.last or len(runs))
         pooled_drift = pool_runs(runs)
-    run_drifts = [pool_runs([run]) for run in runs]
-    write_drift_history(options.output, run_drifts, pooled_drift, n_other_models)
-    failures: list[str] = []
-    if gates:
-        failures.extend(_find_gate_failures(pooled_drift or run_drifts[-1], gates))
-    return report_gate_failures(failures) or int(bool(problems))
+    run_drifts = [pool_runs([run]) for run in runs]  # a pool of one run is its drift
+    write_drift_history(options.output, run_drifts, pooled_drift, n_skipped_runs)
+
+    newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
+    failures = _find_gate_failures(pooled_drift or newest_drift, gates)
+    gate_status = report_gate_failures(failures)
+    if gate_status is not None:
+        return gate_status
+    return 1 if problems else 0
 
 
 def _parse_time(text: str) -> datetime:
@@ -113,9 +116,10 @@ def _parse_time(text: str) -> datetime:
 
 
 def _find_gate_failures(drift: DriftRun, gates: Sequence[tuple[str, float]]) -> Iterator[str]:
-    """Yield the failures of gates. Each gate is a metric or ``any``, and its largest distance.
+    """Yield why gates are not met.
 
-    A metric without a distance meets all gates.
+    A gate is the name of a metric, or ``any`` for all metrics, and the largest distance that meets
+    it. A metric without a distance meets all gates.
     """
     for gate_name, max_distance in gates:
         for name, metric in drift.figures.items():

@@ -104,15 +104,16 @@ def command(
     gates = parse_gates(limits, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = build_prediction_rules(prediction, model)
     documents = locate_documents(documents)
-    group_columns = tuple(dict.fromkeys(options.by))
+    group_columns = tuple(dict.fromkeys(options.by))  # without duplicates
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     with _open_mistake_writer(options, documents, prediction, model, rule) as write_mistakes:
-        leak_watch = make_leak_checker(model, documents, options.training)
+        leak_checker = make_leak_checker(model, documents, options.training)
         source = open_documents(model, documents, labelled=True, columns=group_columns)
+        # Blocks are an iterator: the evaluation reads them, and the tally and the checker see them.
         blocks = score_with_prior(model, source, documents, prediction, processes.jobs)
         if tally is not None:
             blocks = tally.observe(blocks)
-        blocks = leak_watch.observe(blocks)
+        blocks = leak_checker.observe(blocks)
         evaluation = evaluate_scored_blocks(
             blocks, model, rule, group_columns=group_columns, on_block=write_mistakes
         )
@@ -121,7 +122,7 @@ def command(
     risk_curve: tuple[RiskPoint, ...] = ()
     if prediction.min_precision is not None:
         risk_curve = compute_risk_curve(evaluation.documents)
-    leaks = leak_watch.result(evaluation)
+    leaks = leak_checker.result(evaluation)
     source.report_notices()
     _report_warnings(result, leaks, keeps_scores=evaluation.keeps_scores)
     write_evaluation(
@@ -145,8 +146,9 @@ def _open_mistake_writer(
 ) -> AbstractContextManager[Callable[[ScoredBlock], None] | None]:
     """Return a context with the function that collects the mistakes of a block for ``--errors``.
 
-    Without that option the function is None. Raise `UsageError` for a multi-label model, and
-    `UsageError` or `PathError` if the file cannot be written.
+    At its end, the context writes the file. Without that option the function is None. Raise
+    `UsageError` for a multi-label model, and `UsageError` or `PathError` if the file cannot be
+    written.
     """
     if options.errors is None:
         return nullcontext()
@@ -165,7 +167,7 @@ def _open_mistake_writer(
 def _compute_prediction_threshold(
     model: TextClassifier, rule: DecisionRule
 ) -> PredictionThreshold | None:
-    """Return the threshold of ``--costs`` between two classes, or None if no single one decides."""
+    """Return the threshold of ``--costs`` between two classes, or None if no threshold decides."""
     if rule.costs is None:
         return None
     from nbtext.prediction.rule import compute_prediction_threshold
@@ -179,7 +181,7 @@ def _report_warnings(
     """Report unknown labels, missing metrics, and test documents that were training documents."""
     n_unknown = format_quantity(sum(result.unknown_documents.values()), "document")
     messages.warn_unknown_labels(
-        "the model", result.unknown_labels, f": {n_unknown}, counted as mistakes"
+        "the model", result.unknown_labels, suffix=f": {n_unknown}, counted as mistakes"
     )
     if not keeps_scores:
         messages.notify(

@@ -89,7 +89,7 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
 
 
 def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
-    """Print explanations, or write them as a page of HTML."""
+    """Print explanations, or write them as a page of HTML. `nbtext why-not` calls this too."""
     from nbtext.cli.corpus import check_output_file, locate_documents, open_documents
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.explain.explanation import Explainer
@@ -98,11 +98,13 @@ def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     documents = locate_documents(documents)
     check_output_file(options.to, "--to", [options.model_path, *documents.paths])
     model = shared_options.load_model(options.model_path)
+    # The type of explanations depends on --why-not.
     explain_documents: Callable[[Iterable[Document]], Iterable[Any]]
     if options.why_not is None:
         explain_documents = Explainer(model.fitted, options.against).explain
     else:
         explain_documents = WhyNotFinder(model.fitted, options.why_not).find
+    # Progress would mix with explanations on the terminal.
     source = open_documents(model, documents, labelled=False, progress=options.to is not None)
     explanations: Iterator[Any] = messages.report_failures(explain_documents(source))
     if options.to is not None:

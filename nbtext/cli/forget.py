@@ -55,6 +55,7 @@ def command(
     model_path = options.model_path
     model = shared_options.load_model(model_path)
     unlabelled = read_unlabelled_change(model, model_path, change, documents)
+    # `forget` itself reports documents of classes that the model does not have.
     source = open_corpus_for_change(
         model, model_path, documents, change.label, allows_new_class=True
     )
@@ -66,7 +67,7 @@ def command(
         result = forget(
             model_path, model, batch, unlabelled, once=options.once, **replacement.lock_settings
         )
-        unknown = f"; not known: {result.n_unknown:,}" if options.once else ""
-        messages.notify(f"forgot {format_quantity(result.n_removed, 'document')}{unknown}")
+        suffix = f"; not known: {result.n_unknown:,}" if options.once else ""
+        messages.notify(f"forgot {format_quantity(result.n_removed, 'document')}{suffix}")
         report_model(result.model, model_path, model)
     source.report_notices()

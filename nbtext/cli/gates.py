@@ -1,7 +1,7 @@
 """Gates: limits for metrics of an evaluation, or for distances of a drift log.
 
-They come from ``--fail-under`` and ``--fail-over`` of `nbtext evaluate`, `cross-validate` and
-`drift`. If a gate is not met, the command ends with exit status 6.
+The options ``--fail-under`` and ``--fail-over`` of `nbtext evaluate`, `cross-validate` and `drift`
+set gates. If a gate is not met, the command ends with exit status 6.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GATE_NOT_MET_STATUS = 6
 
 @declarations.option_record
 class GateOptions:
-    """Limits for the metrics of an evaluation, for `parse_gates`. The help calls them figures."""
+    """The options of gates for the metrics of an evaluation. Help and messages call them figures."""
 
     fail_under: tuple[str, ...] = declarations.common_option(
         "--fail-under",
@@ -53,7 +53,7 @@ class GateOptions:
 
 
 class _Gate(NamedTuple):
-    """A limit for a metric, or for the end of its 95 % interval that is nearer to the limit."""
+    """A limit for a metric, or for the less favourable end of its 95 % interval."""
 
     name: str
     limit: float
@@ -70,7 +70,7 @@ class _Gate(NamedTuple):
         requirement = f"it is not {bound} {self.limit:g}"
         subject = self.name
         value = result.get_metric(self.name)
-        if value is None:
+        if value is None:  # for log loss: a true class had probability 0
             state = "infinite" if self.name == "log_loss" else "not known"
             return f"{subject} is {state}, so {requirement}"
         if self.uses_interval:
@@ -94,21 +94,24 @@ class _Gate(NamedTuple):
 def parse_gates(
     options: GateOptions, n_classes: int | None = None, *, has_costs: bool
 ) -> list[_Gate]:
-    """Return the gates of the options. ``n_classes`` is None while it is not known.
+    """Return the gates of the options.
 
     Raise `UsageError` for an unknown metric, for a metric that is better in the other direction, or
-    for a value out of range.
+    for a value out of range. With ``n_classes``, raise it also for top_k_accuracy if there are only
+    k classes.
     """
     from nbtext.metrics.outcomes import TOP_K  # needs numpy, which --help does without
 
     parse = partial(_parse_gate, uses_interval=options.fail_under_interval)
     gates = [parse("--fail-under", text) for text in options.fail_under]
     gates += [parse("--fail-over", text) for text in options.fail_over]
-    top_metrics = {f"top_{k}_accuracy": k for k in TOP_K}
+    missing_metrics = set()
+    if n_classes is not None:
+        missing_metrics = {f"top_{k}_accuracy" for k in TOP_K if k >= n_classes}
     for gate in gates:
         if gate.name == "mean_cost" and not has_costs:
             raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
-        if n_classes is not None and top_metrics.get(gate.name, 0) >= n_classes:
+        if n_classes is not None and gate.name in missing_metrics:
             raise UsageError(f"there is no {gate.name} with {format_quantity(n_classes, 'class')}")
     return gates
 
@@ -127,7 +130,7 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
             f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {valid_names[0]}=0.5"
         )
     if name not in METRICS:
-        raise _unknown_metric_error(option, name, valid_names)
+        raise _make_unknown_metric_error(option, name, valid_names)
     if name not in valid_names:
         better = "more" if is_maximum else "less"
         other_option = "--fail-under" if is_maximum else "--fail-over"
@@ -145,8 +148,8 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
     return _Gate(name, limit, is_maximum, uses_interval)
 
 
-def _unknown_metric_error(option: str, name: str, valid_names: Sequence[str]) -> UsageError:
-    """Return the error for an unknown metric. Messages call a metric a figure."""
+def _make_unknown_metric_error(option: str, name: str, valid_names: Sequence[str]) -> UsageError:
+    """Return the error for an unknown metric."""
     return UsageError(
         f"{option} does not know the figure {name!r}{did_you_mean(name, valid_names)}",
         hint=f"known are {', '.join(valid_names)}",
@@ -154,7 +157,7 @@ def _unknown_metric_error(option: str, name: str, valid_names: Sequence[str]) ->
 
 
 def _describe_range(minimum: float, maximum: float) -> str:
-    """Return the range of a metric in words; empty if any number is possible."""
+    """Return the range of a metric in words, or an empty text if any number is possible."""
     if isfinite(minimum) and isfinite(maximum):
         return f" from {minimum:g} to {maximum:g}"
     if minimum == 0:
@@ -173,7 +176,7 @@ def parse_distance_gate(text: str) -> tuple[str, float]:
     name, _, number = text.partition("=")
     valid_names = (*DRIFT_METRICS, PREDICTIONS, "any")
     if name not in valid_names:
-        raise _unknown_metric_error("--fail-over", name, valid_names)
+        raise _make_unknown_metric_error("--fail-over", name, valid_names)
     distance = _parse_finite_number(number)
     if distance is None or distance < 0:
         raise UsageError(
@@ -192,7 +195,7 @@ def _parse_finite_number(text: str) -> float | None:
 
 
 def report_gate_failures(failures: Iterable[str | None]) -> int | None:
-    """Report why gates are not met. None is a gate that is met.
+    """Print the failures of gates, which are None for gates that are met.
 
     Return the exit status `GATE_NOT_MET_STATUS`, or None if all gates are met.
     """

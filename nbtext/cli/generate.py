@@ -63,5 +63,5 @@ def command(options: GenerateOptions) -> None:
         sample_parameters=options.draw,
         seed=options.seed,
     )
-    documents = generator.generate(options.limit, options.label, options.length)
+    documents = generator.generate(n=options.limit, label=options.label, length=options.length)
     write_generated_documents(generator, documents, options.output)

@@ -66,17 +66,15 @@ def command(options: HelpOptions) -> None:
 def _list_topics() -> str:
     """Return the names of all topics with their meanings."""
     width = max(map(len, TOPICS))
-    lines = [
-        "Topics:",
-        *(f"  nbtext help {name.ljust(width)}  {meaning}" for name, meaning in TOPICS.items()),
-        "",
-        "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all.",
-    ]
+    lines = ["Topics:"]
+    for name, meaning in TOPICS.items():
+        lines.append(f"  nbtext help {name.ljust(width)}  {meaning}")
+    lines += ["", "nbtext help COMMAND is nbtext COMMAND --help; nbtext help commands lists all."]
     return declarations.wrap_to_terminal("\n".join(lines))
 
 
 def _get_topic_text(topic: str, context: click.Context) -> str:
-    """Return the text on a topic. Some topics end with the current defaults, or the settings."""
+    """Return the text on a topic, with the current defaults or the settings if that is the topic."""
     text = declarations.wrap_to_terminal(read_topic(topic))
     if topic == "config":
         text += f"\n{describe_defaults(context, sys.argv[1:])}"
@@ -86,7 +84,10 @@ def _get_topic_text(topic: str, context: click.Context) -> str:
 
 
 def _get_command_help(name: str, context: click.Context) -> str:
-    """Return the help of a command, or of all for ``commands``; raise `UsageError` for others."""
+    """Return the help of a command, or the list of all commands for the name ``commands``.
+
+    Raise `UsageError` for another name.
+    """
     root = context.find_root()
     if name == "commands":
         root.meta[declarations.HELP_ALL_KEY] = True
@@ -106,7 +107,7 @@ def _get_command_help(name: str, context: click.Context) -> str:
 
 
 def describe_rare_settings() -> str:
-    """Return the settings of ``--set``, first of reading and then of training, with meanings."""
+    """Return the settings of ``--set`` with their meanings: first of reading, then of training."""
     from nbtext.settings import READING, TRAINING
 
     paragraphs = []
@@ -127,7 +128,7 @@ def _describe_setting(parameter: Parameter) -> str:
         head += f"   by default {parameter.format_value(parameter.default)}"
     meaning = fill(
         parameter.meaning,
-        80,
+        width=80,
         initial_indent="      ",
         subsequent_indent="      ",
         break_on_hyphens=False,

@@ -101,7 +101,7 @@ def command(options: InspectOptions) -> None:
     from nbtext.report.output_formats import print_with_blank_lines, write_json
 
     model = shared_options.load_model(options.model_path)
-    # The contents to print instead of the overview, each with its printer, by the key of JSON.
+    # What to print instead of the overview, by the key of JSON: contents and their print function.
     details: dict[str, tuple[Any, Callable[[Any], None]]] = {}
     if options.criteria:
         classifier = criteria.estimate_labelled_classifier(model)
@@ -144,8 +144,8 @@ def _compute_perplexities(options: InspectOptions, model: TextClassifier) -> Per
     from nbtext.cli.corpus import open_documents
     from nbtext.inspection.overview import compute_perplexities
 
-    held_out = DocumentOptions(paths=options.held_out, reading=options.reading)
-    source = open_documents(model, held_out, labelled=True)
+    documents = DocumentOptions(paths=options.held_out, reading=options.reading)
+    source = open_documents(model, documents, labelled=True)
     perplexities = compute_perplexities(model, source.iter_readable())
     source.report_notices()
     messages.warn_unknown_labels("the model", list(perplexities.unknown_labels))
