@@ -1,4 +1,4 @@
-"""Find the Python codec for a charset label, as web pages and mail declare it."""
+"""Find the Python codec for a charset label that a web page or a message declares."""
 
 from __future__ import annotations
 
@@ -62,9 +62,10 @@ utf-16          csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-1
 
 Browsers and mail programs follow this standard.
 
-- A codec is the one that reads most of the texts that are sent under a label: the vendors'
-  supersets of gb2312, shift_jis and euc-kr, and JIS X 0213 for euc-jp, which has the circled
-  digits. The standard's big5 includes the characters of Hong Kong, so it is big5hkscs, not cp950.
+- The codec of a label is the Python codec that reads most of the texts with this label: the
+  vendors' supersets of gb2312, shift_jis and euc-kr, and JIS X 0213 for euc-jp, because it has the
+  circled digits. The standard's big5 includes the characters of Hong Kong, so its codec is
+  big5hkscs, not cp950.
 - utf-16 without a byte order mark is little-endian. With a mark, the codec follows the mark.
 - x-user-defined is read as HTML requires.
 - The standard rejects iso-2022-kr, hz-gb-2312 and utf-7 because of attacks on browsers. Old mail
@@ -73,7 +74,7 @@ Browsers and mail programs follow this standard.
 
 
 def _parse_table() -> dict[str, str]:
-    """Return the codec of each label; in labels, hyphens replace underscores."""
+    """Return the codec of each label. Hyphens replace underscores in labels."""
     codecs_by_label = {}
     for line in _TABLE.strip().splitlines():
         codec, *labels = line.split()
@@ -90,18 +91,18 @@ _NOT_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
 _C1_CONTROLS = range(0x80, 0xA0)
 
 UNDEFINED_AS_CONTROLS = "nbtext.undefined_as_controls"
-"""Error handler for decoding: strict, except for bytes of `_C1_CONTROLS`.
+"""Name of an error handler for decoding, which is strict except for bytes of `_C1_CONTROLS`.
 
-If a charset of Windows leaves such a byte undefined, it becomes the control character with the same
-number.
+If a charset of Windows leaves such a byte undefined, the byte becomes the control character with
+the same number.
 """
 
 
 @lru_cache(1 << 8)
 def find_codec(label: str) -> str | None:
-    """Return the name of the codec of a charset label, None if the label is unknown.
+    """Return the name of the codec of a charset label, or None if the label is unknown.
 
-    Labels that are not in the table are names of Python codecs.
+    A label that is not in the table is the name of a Python codec.
 
     >>> find_codec("GB2312"), find_codec("latin-1"), find_codec("cp850"), find_codec("base64")
     ('gb18030', 'cp1252', 'cp850', None)

@@ -111,10 +111,11 @@ OFFERED_TRAITS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
 An average also offers the traits in `_SHARED_BY_MEMBERS` that all its members offer.
 """
 
+# No weighting offers more than counts.
 _CLASSIFIER_TRAITS = frozenset(
     chain.from_iterable(weightings["counts"] for weightings in OFFERED_TRAITS.values())
 )
-"""All traits that some classifier offers. A classifier lacks those that it does not offer."""
+"""All traits that some classifier offers. A classifier that does not offer a trait lacks it."""
 
 _SHARED_BY_MEMBERS = frozenset({COUNT_SUMS, WEIGHTS, PRIOR, MIXTURE, ATTRIBUTES})
 """The traits that an average has if all its members have them."""
@@ -127,9 +128,10 @@ _get_name = attrgetter("name")
 
 
 class Request:
-    """A setting, option or operation, by its name in messages, with its needs and lacks.
+    """A setting, option or operation with its name in messages, and the traits it needs and lacks.
 
-    ``remedy`` is what to do if it is excluded; if it is empty, the remedy of the trait applies.
+    ``remedy`` is the hint if another request needs a trait that this request lacks. If ``remedy``
+    is empty, the hint is the remedy of the trait.
     """
 
     def __init__(
@@ -279,10 +281,11 @@ In the name of a request, ``{setting}`` is replaced by the value of that setting
 
 
 class OptionGroup:
-    """Options of a command, with the traits that each of them needs and lacks.
+    """Options of a command, with the traits that each option needs and lacks.
 
-    If ``requires_any`` is not empty, one of these options must be given too. An option is a name,
-    or a name and a value, such as ``--output csv``. ``CORPUS`` counts as an option.
+    The options exclude each other if they need and lack the same trait. If ``requires_any`` is not
+    empty, one of these options must be given too. An option is a name, or a name and a value, such
+    as ``--output csv``. ``CORPUS`` counts as an option.
     """
 
     def __init__(
@@ -395,7 +398,7 @@ COMMAND_OPTION_GROUPS = {
     ),
     "tokens": (OptionGroup(ANALYSIS_OPTIONS, requires_any=("--model none", "--no-model")),),
 }
-"""Option groups of single commands, in addition to the shared ones."""
+"""Option groups of single commands, in addition to the shared groups."""
 
 
 def needs_documents(settings: Settings) -> bool:
@@ -407,9 +410,9 @@ def needs_documents(settings: Settings) -> bool:
     return COUNT_SUMS not in _get_offered_traits(settings)
 
 
-def list_label_requests(kind: type[Posterior]) -> tuple[Request, ...]:
-    """Return the requests of documents whose posterior is of this kind."""
-    return () if kind.is_exclusive else (MULTI_LABEL_DOCUMENTS,)
+def list_label_requests(posterior_type: type[Posterior]) -> tuple[Request, ...]:
+    """Return the requests of labelled documents, which are none if each document has one label."""
+    return () if posterior_type.is_exclusive else (MULTI_LABEL_DOCUMENTS,)
 
 
 def require_compatible_settings(settings: Settings, *requests: Request) -> None:
@@ -427,7 +430,7 @@ def require_compatible_options(command: str, values: Mapping[str, str]) -> None:
 
 def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
     """Yield a sentence for each rule about the options of a command that have these names."""
-    # Options by trait. Each dict has the traits of all groups, in order.
+    # The options that need, and that lack, each trait. Both have the traits of all groups.
     needing: dict[Trait, list[str]] = {}
     lacking: dict[Trait, list[str]] = {}
     for group in _list_option_groups(command):
@@ -445,8 +448,8 @@ def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
 
     for trait, needing_options in needing.items():
         lacking_options = lacking[trait]
-        is_conflict = needing_options and lacking_options
-        if is_conflict and len({*needing_options, *lacking_options}) > 1:
+        n_options = len({*needing_options, *lacking_options})  # an option does not exclude itself
+        if needing_options and lacking_options and n_options > 1:
             yield (
                 f"{_join_distinct(lacking_options)} / {_join_distinct(needing_options)}: "
                 f"{trait.reason}."
@@ -480,7 +483,8 @@ def _get_offered_traits(settings: Settings) -> frozenset[Trait]:
         return offered
     members = settings.member_settings
     offered |= _SHARED_BY_MEMBERS.intersection(*map(_get_offered_traits, members))
-    if len({(member.classifier, member.weighting) for member in members}) > 1:
+    count_types = {(member.classifier, member.weighting) for member in members}
+    if len(count_types) > 1:  # p(m | data) compares models of the same counts
         offered -= {MIXTURE}
     return offered
 
@@ -495,10 +499,10 @@ def _list_settings_requests(settings: Settings) -> Iterator[Request]:
 
 
 def _list_classifier_requests(settings: Settings) -> Iterator[Request]:
-    """Yield the requests of classifier and weighting: they lack the traits that they do not offer.
+    """Yield the requests of the classifier and of the weighting.
 
-    If the classifier offers a trait with the weighting counts, the weighting lacks it, otherwise
-    the classifier.
+    If the classifier does not offer a trait with this weighting, one of them lacks the trait: the
+    weighting, if the classifier offers the trait with the weighting counts, else the classifier.
     """
     lacking = _CLASSIFIER_TRAITS - _get_offered_traits(settings)
     needs = _NO_TRAITS.union(
@@ -519,23 +523,24 @@ def _list_classifier_requests(settings: Settings) -> Iterator[Request]:
 def _list_option_groups(command: str) -> Iterator[OptionGroup]:
     """Yield the option groups of a command.
 
-    If the command's own groups require other options for an option, the shared groups do not apply.
+    If an own group of the command has required options for an option, they replace the required
+    options of shared groups.
     """
     own_groups = COMMAND_OPTION_GROUPS.get(command, ())
-    own_options = {option for group in own_groups if group.requires_any for option in group.options}
+    replaced = {option for group in own_groups if group.requires_any for option in group.options}
     for group in SHARED_OPTION_GROUPS:
         options = group.options
         if group.requires_any:
-            options = [option for option in options if option not in own_options]
+            options = [option for option in options if option not in replaced]
         if options:
             yield OptionGroup(options, group.needs, group.lacks, group.requires_any)
     yield from own_groups
 
 
 def _list_option_requests(command: str, values: Mapping[str, str]) -> Iterator[Request]:
-    """Yield a request for each given option of a group.
+    """Yield a request for each given option of each group.
 
-    Raise `UsageError` if none of the options that it requires is given.
+    Raise `UsageError` if an option requires other options, and none of them is given.
     """
     for group in _list_option_groups(command):
         for option in group.options:
@@ -555,8 +560,8 @@ def _get_display_name(option: str) -> str:
 
 
 def _is_given(option: str, values: Mapping[str, str]) -> bool:
-    """Return True if an option is given. If a value follows its name, it must be that value."""
-    name, _, value = option.partition(" ")
+    """Return True if an option is given. For a name and a value, it must have that value."""
+    name, _, value = option.partition(" ")  # the value is empty if any value counts
     return name in values and value in ("", values[name])
 
 

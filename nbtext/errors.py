@@ -1,7 +1,7 @@
-"""Exceptions with their exit status, findings of checks, and the wording of messages.
+"""Exceptions with their exit status, findings of checks, and functions for the text of messages.
 
-`nbtext.cli.main` prints an exception as one line. The wording is numbers with their nouns, lists of
-names, and suggestions for unknown names.
+`nbtext.cli.main` prints an exception as one line. The functions return numbers with their nouns,
+lists of names, and suggestions for unknown names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPTION_NAME = re.compile(r"(?<![\w-])--(?:set )?([a-z][a-z-]*)")
 class NbtextError(Exception):
     """A failure: a message, and optionally its place (``where``) and a remedy (``hint``)."""
 
-    exit_status = 70
+    exit_status = 70  # EX_SOFTWARE of sysexits.h; the subclasses have other statuses
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class NbtextError(Exception):
         return f"{text}; {self.hint}" if self.hint else text
 
     def __str__(self) -> str:
-        """Return the line for Python: names of parameters replace names of options."""
+        """Return the line as Python shows it, with names of parameters instead of options."""
         return _OPTION_NAME.sub(lambda match: match[1].replace("-", "_"), self.line)
 
 
@@ -88,7 +88,7 @@ class PathError(NbtextError):
 
 
 class WorkerError(NbtextError):
-    """A worker process ended early. It is reported as out of memory, the usual cause."""
+    """A worker process ended early. The message is about memory, which is the usual cause."""
 
     exit_status = 4
 
@@ -151,15 +151,16 @@ def join_names(names: Sequence[str], max_names: int) -> str:
 def format_sizes(sizes: Mapping[str, float], max_labels: int) -> str:
     """Return labels with their numbers of documents, largest first, and the number of other labels.
 
-    Parentheses separate the numbers if a label ends with a digit.
+    Labels with equal numbers keep their order. Parentheses separate the numbers if a label ends
+    with a digit.
 
     >>> format_sizes({"spam": 527, "ham": 3213, "other": 4}, 2)
     'ham 3,213, spam 527; 1 more'
     >>> format_sizes({"1": 20, "5": 3}, 2)
     '1 (20), 5 (3)'
     """
-    has_digits = any(label[-1:].isdigit() for label in sizes)
-    template = "{} ({:,})" if has_digits else "{} {:,}"
+    end_with_digits = any(label[-1:].isdigit() for label in sizes)
+    template = "{} ({:,})" if end_with_digits else "{} {:,}"
     ordered = sorted(sizes.items(), key=lambda item: -item[1])
     text = ", ".join(
         template.format(_shorten_label(label), size) for label, size in ordered[:max_labels]
@@ -198,8 +199,8 @@ def unknown_class_error(label: str, classes: Sequence[str], where: str | None = 
 def did_you_mean(name: str, candidates: Sequence[str]) -> str:
     """Return a question in brackets that suggests up to three candidates for an unknown name.
 
-    They are the most similar ones, or if none is similar, the first that begin with the name. The
-    question follows the name in a message. It is empty without a suggestion.
+    The candidates are those most similar to the name. If none is similar, they are the first that
+    begin with the name. The text begins with a blank, or is empty without a suggestion.
 
     >>> did_you_mean("germna", ["german", "greek"])
     " (did you mean 'german'?)"

@@ -3,8 +3,9 @@
 Each field of `Reading` and `Settings` is one parameter. Checks, options, the reference and the
 settings in a model file follow from the fields.
 
-A check turns a value, or the text of an option, into the canonical value. For an invalid value it
-raises TypeError, or ValueError with the accepted values in words.
+A check turns a value, or the text of an option, into the canonical value, which models store. For
+an invalid value, it raises TypeError, or ValueError with the accepted values in words. The words
+may be missing in a check that `_OneOf` calls, because `_OneOf` has them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DEFAULT_TERM = "*"
 
 MIN_PSEUDO_COUNT = 1e-12
 MAX_PSEUDO_COUNT = 1e12
-"""Range of a pseudo-count that is not 0. A smaller one would not change the count."""
+"""Range of a pseudo-count that is not 0. A smaller number, added to a count, would be lost."""
 
 MODEL_CARD_HINT = (
     "docs/model-card.md fills a model card with the JSON of nbtext inspect and evaluate"
@@ -65,9 +66,9 @@ REMOVED_VALUES: dict[str, dict[object, str]] = {
     },
     "format": {"tar": "unpack it first: tar -xf FILE"},
 }
-"""Hints for values that an option no longer accepts. Model files that contain one are rejected.
+"""Hints for values that an option no longer accepts. Model files that contain them are rejected.
 
-A value that is also in `VALUE_ALIASES` is accepted again, with another meaning.
+An option accepts a value that is also in `VALUE_ALIASES`, with another meaning than in the file.
 """
 
 VALUE_ALIASES: dict[str, dict[str, str]] = {
@@ -77,6 +78,7 @@ VALUE_ALIASES: dict[str, dict[str, str]] = {
 """Aliases of values by option, each with the canonical name. Help and completion omit them."""
 
 _BYTES_BY_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE_LIMIT_BYTES = 2**62  # sizes fit into 64 bits, even doubled
 _SECONDS_BY_UNIT = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -87,9 +89,15 @@ class TermSmoothing:
     default: float
     """The pseudo-count of all other terms."""
     term_values: Mapping[tuple[str, ...], float]
-    """By term: one string, or the strings of an n-gram. The vocabulary may lack the term."""
+    """Pseudo-counts by term: a tuple of one string, or of the strings of an n-gram.
+
+    The vocabulary may lack the term.
+    """
     word_values: Mapping[str, float]
-    """By word, as the user gave them. Values of categorical columns (``face=1``) are only here."""
+    """Pseudo-counts by word, as the user gave them.
+
+    Only these include values of categorical columns, such as ``face=1``.
+    """
 
 
 if TYPE_CHECKING:
@@ -97,10 +105,10 @@ if TYPE_CHECKING:
 
 
 class _OneOf:
-    """Check for one of some names, or for a value that passes another check.
+    """A check for one of several names, or for a value that passes the check ``otherwise``.
 
-    ``expected`` describes that other check in messages. ``aliases`` are further names, each with
-    the name that it stands for.
+    ``expected`` describes such a value in messages. ``aliases`` has the canonical names of further
+    names.
     """
 
     def __init__(
@@ -116,7 +124,7 @@ class _OneOf:
         self._aliases = aliases or {}
 
     def __call__(self, value: object) -> object:
-        """Return the name, or the result of the other check."""
+        """Return the canonical name, or the result of ``otherwise``."""
         if isinstance(value, str):
             value = self._aliases.get(value, value)
         if isinstance(value, str) and value in self.choices:
@@ -137,7 +145,10 @@ class _OneOf:
 def make_number_check(
     number_type: type[int | float], minimum: float, maximum: float, expected: str = ""
 ) -> Callable[[object], int | float]:
-    """Return a check for a number in a range, ends included. ``expected`` describes it."""
+    """Return a check for a number in a range, ends included.
+
+    ``expected`` describes the number and the range in messages.
+    """
 
     def check(value: object) -> int | float:
         try:
@@ -205,7 +216,7 @@ def check_column(value: object) -> str:
 
 def check_columns(value: object) -> str:
     """Check for comma-separated columns without repetitions, by name or number."""
-    items = _split_items(value) or [""]  # which is an invalid column
+    items = _split_items(value) or [""]  # "" is an invalid column
     columns = [check_column(item.strip()) for item in items]
     # --categorical may declare the number of values, as in face=6.
     names = {re.sub(r"=\d+$", "", column) for column in columns}
@@ -225,7 +236,7 @@ def check_condition(value: object) -> str:
 
 
 def negate_condition(condition: str) -> str:
-    """Return the condition that is true if this one is false.
+    """Return the condition that is true where ``condition`` is false.
 
     >>> negate_condition("split=test"), negate_condition("split!=test")
     ('split!=test', 'split=test')
@@ -247,7 +258,7 @@ def _check_group(value: object) -> str:
 
 
 def check_text_columns(value: object) -> str:
-    """Check for a column, or for several with commas between them."""
+    """Check for a column, or for comma-separated columns."""
     if isinstance(value, str) and "," in value:
         return check_columns(value)
     return check_column(value)
@@ -273,7 +284,7 @@ def _check_flag(value: object) -> bool:
 
 
 def check_character(value: object) -> str:
-    """Check for one character, or a name of the tab, and return the character."""
+    r"""Check for one character, or for ``tab`` or ``\t``, and return the character."""
     character = str(value)
     if character in ("tab", "\\t"):
         character = "\t"
@@ -286,9 +297,10 @@ def check_size(value: object) -> str:
     """Check for a number of bytes, and return it in the largest unit that divides it."""
     match = re.fullmatch("([0-9]+)([KMG]?)I?B?", str(value).upper())
     n_bytes = int(match[1]) * _BYTES_BY_UNIT[match[2]] if match else 0
-    if not 0 < n_bytes < 2**62:
+    if not 0 < n_bytes < _SIZE_LIMIT_BYTES:
         raise ValueError("a number of bytes from 1, or a number with K, M or G")
-    unit = next(unit for unit in reversed(_BYTES_BY_UNIT) if n_bytes % _BYTES_BY_UNIT[unit] == 0)
+    units_from_largest = reversed(_BYTES_BY_UNIT)
+    unit = next(unit for unit in units_from_largest if n_bytes % _BYTES_BY_UNIT[unit] == 0)
     return f"{n_bytes // _BYTES_BY_UNIT[unit]}{unit}"
 
 
@@ -302,7 +314,7 @@ def parse_size(size: str) -> int:
 
 
 class UnreadableAllowance(NamedTuple):
-    """How many documents may be unreadable: a number, or a percentage."""
+    """How many documents may be unreadable: a number, or a percentage. The other field is 0."""
 
     text: str
     """The value of the option."""
@@ -310,7 +322,7 @@ class UnreadableAllowance(NamedTuple):
     percentage: float = 0
 
     def max_unreadable(self, n_documents: int) -> float:
-        """Return how many documents may be unreadable, of ``n_documents`` in all.
+        """Return how many of ``n_documents`` may be unreadable.
 
         >>> check_allowance("5").max_unreadable(200), check_allowance("1%").max_unreadable(200)
         (5.0, 2.0)
@@ -319,12 +331,12 @@ class UnreadableAllowance(NamedTuple):
 
 
 def check_allowance(value: object) -> UnreadableAllowance:
-    """Check for a number of documents, or a percentage of them."""
+    """Check for a number of documents, or a percentage of all documents."""
     text = str(value)
     match = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%", text)
     if match is None or float(match[2] or 0) > 100:
         raise ValueError("a number of documents, or a percentage such as 1%")
-    return UnreadableAllowance(text, float(match[1] or 0), float(match[2] or 0))
+    return UnreadableAllowance(text, number=float(match[1] or 0), percentage=float(match[2] or 0))
 
 
 MAX_DRAWN_WORDS = 1 << 24
@@ -339,18 +351,19 @@ _PIECE_BYTES = 1 << 20
 def read_within_limit(file: BinaryIO, path: str) -> bytes:
     """Return the content of a file that an option names.
 
-    Raise `PathError` if it is larger than `MAX_OPTION_FILE_BYTES`. A device may be endless.
+    Raise `PathError` if the file is larger than `MAX_OPTION_FILE_BYTES`. It may be an endless
+    device.
     """
     pieces = iter(partial(file.read, _PIECE_BYTES), b"")
     max_pieces = MAX_OPTION_FILE_BYTES // _PIECE_BYTES
-    content = b"".join(islice(pieces, max_pieces + 1))  # one more shows that it is too large
+    content = b"".join(islice(pieces, max_pieces + 1))  # one more piece shows a file too large
     if len(content) > MAX_OPTION_FILE_BYTES:
         raise PathError(f"is larger than {MAX_OPTION_FILE_BYTES >> 20} MiB", where=path)
     return content
 
 
 def check_seconds(value: object) -> float:
-    """Check for a time such as 60s, 5m or 1h, or ``none``, and return its seconds."""
+    """Check for a time such as 60s, 5m or 1h, or ``none`` for no limit, and return its seconds."""
     text = str(value)
     if text == "none":
         return float("inf")
@@ -361,7 +374,7 @@ def check_seconds(value: object) -> float:
         else:
             seconds = float(text)
     except ValueError:
-        seconds = 0.0
+        seconds = 0.0  # invalid
     if not 0 < seconds < float("inf"):
         raise ValueError("a time such as 60s, 5m or 1h, or none")
     return seconds
@@ -369,10 +382,10 @@ def check_seconds(value: object) -> float:
 
 def check_smoothed_prior(value: object) -> str:
     """Check for ``smoothed:A``, where A is at least 0."""
-    kind, _, text = check_text(value).partition(":")
-    if kind != "smoothed":
+    name, _, text = check_text(value).partition(":")
+    if name != "smoothed":
         raise ValueError
-    pseudo_count = make_number_check(float, 0, 1e12)(text)
+    pseudo_count = make_number_check(float, 0, MAX_PSEUDO_COUNT)(text)
     return f"smoothed:{pseudo_count!r}".removesuffix(".0")
 
 
@@ -380,14 +393,14 @@ def check_class_prior(value: object) -> ClassPrior:
     """Check for ``smoothed:A``, or weights by label that are not all 0."""
     if isinstance(value, str):
         return check_smoothed_prior(value)
-    weights = _check_label_numbers(value, 0, 1e12)
+    weights = _check_label_numbers(value, minimum=0, maximum=1e12)
     if not sum(weights.values()):
         raise ValueError
     return weights
 
 
 def _check_label_numbers(value: object, minimum: float, maximum: float) -> dict[str, float]:
-    """Check for numbers by label, and return them by class name in sorted order."""
+    """Check for numbers by label, and return them in the order of the labels."""
     if not isinstance(value, dict) or not value:
         raise TypeError
     check = make_number_check(float, minimum, maximum)
@@ -395,17 +408,17 @@ def _check_label_numbers(value: object, minimum: float, maximum: float) -> dict[
 
 
 def check_pseudo_counts(value: object) -> Smoothing:
-    """Check for one pseudo-count, two above 0, or pseudo-counts by term.
+    """Check for a pseudo-count, a pair of pseudo-counts, or pseudo-counts by term.
 
-    A pseudo-count is 0, or from `MIN_PSEUDO_COUNT` to `MAX_PSEUDO_COUNT`. Two are for documents
-    with a term and without it. Pseudo-counts by term must include `DEFAULT_TERM`.
+    A pseudo-count is 0, or from `MIN_PSEUDO_COUNT` to `MAX_PSEUDO_COUNT`. A pair is for documents
+    with a term and without it, and has no 0. Pseudo-counts by term must include `DEFAULT_TERM`.
     """
     if isinstance(value, TermSmoothing):
         return value
     if isinstance(value, str) and "," in value:
         value = value.split(",")
     if isinstance(value, (tuple, list)):
-        presence, absence = map(_check_pseudo_count, value)  # ValueError unless there are two
+        presence, absence = map(_check_pseudo_count, value)  # ValueError if this is no pair
         if not presence or not absence:
             raise ValueError
         return presence, absence
@@ -531,7 +544,7 @@ class Format(NamedTuple):
     reader: str
     """Module and function of `nbtext.corpus`.
 
-    The function takes a path and a `Source`, and returns documents, or files with one each.
+    The function takes a path and a `Source`. It returns documents, or files with one document each.
     """
     suffixes: tuple[str, ...] = ()
     """Suffixes of files for which ``auto`` chooses this format."""
@@ -556,10 +569,10 @@ KINDS_BY_SUFFIX = {
     ".emlx": "mail",
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
 }
-"""The kind of a document by the suffix of its file. Others are text."""
+"""The kind of a document by the suffix of its file. With any other suffix, the kind is text."""
 
 KIND_BY_NAME = "by-name"
-"""The kind of documents of different kinds, which depend on the names of their files."""
+"""A value of ``--document``: the kind of each document follows from the name of its file."""
 
 FORMATS = {
     "dir": Format(
@@ -612,6 +625,7 @@ FORMATS = {
 }
 """The formats of a corpus by name. Other code depends on their properties, not on the names."""
 
+# Neighbours with the same description share it, such as "mbox or maildir (…)".
 _FORMAT_DESCRIPTIONS = ", ".join(
     f"{' or '.join(names)} ({description})"
     for description, names in groupby(FORMATS, lambda name: FORMATS[name].description)
@@ -627,7 +641,7 @@ CRITERIA = {
     "chi2": "chi2",
     "log-odds": "log_odds_of_terms",
 }
-"""The functions of `nbtext.selection`, by the name of the criterion."""
+"""The function of `nbtext.selection` for each criterion."""
 
 TUNING_METRICS = {
     "accuracy": "accuracy",
@@ -655,7 +669,7 @@ Weighting = Literal["counts", "binary", "log", "tfidf"]
 WEIGHTINGS = get_args(Weighting)
 
 AVERAGE: ClassifierName = "average"
-"""The classifier that combines others."""
+"""The classifier that combines other classifiers."""
 
 EncodedLines = Literal["drop", "keep"]
 
@@ -672,7 +686,7 @@ CalibrationName = Literal["auto", "none"]
 OnError = Literal["record", "skip", "fail"]
 
 EVIDENCE_PREFIX = "evidence:"
-"""Comes before the members of an average that are weighed by their evidence."""
+"""Prefix of the members of an average if their weights are their evidence."""
 
 _MEMBER = (
     rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})"
@@ -683,10 +697,10 @@ _MEMBER = (
 
 
 def check_members(value: object) -> str:
-    """Check for two or more different classifiers with + between them.
+    """Check for two or more different members of an average, with + between them.
 
-    A weighting other than counts, and a pseudo-count, may follow each after colons. The result has
-    canonical names and numbers.
+    A member is a classifier, optionally followed by a colon and a weighting, and by a colon and a
+    pseudo-count. The result has canonical names and numbers, and omits the weighting counts.
     """
     text = ""
     if isinstance(value, str):
@@ -712,7 +726,7 @@ def check_members(value: object) -> str:
 
 
 def _format_pseudo_count(match: re.Match[str]) -> str:
-    """Return the canonical text of a matched pseudo-count; raise ValueError if it is invalid."""
+    """Return the canonical text of a matched pseudo-count. Raise ValueError if it is invalid."""
     return str(check_pseudo_counts(match[0])).removesuffix(".0")
 
 
@@ -724,7 +738,7 @@ OPTION_GROUPS = ("documents", "words", "model", "answer", "output", "process")
 class Parameter:
     """One setting: its name, default, check and help.
 
-    ``check`` returns the canonical value. The module describes the errors that it raises.
+    The docstring of the module describes what ``check`` returns, and the errors that it raises.
     """
 
     name: str
@@ -792,24 +806,25 @@ class Parameter:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names that the parameter accepts. They are empty if it accepts no names."""
+        """The names that the parameter accepts, if any."""
         return self.check.choices if isinstance(self.check, _OneOf) else ()
 
     def validate(self, value: object) -> object:
-        """Return the canonical value; raise `UsageError` for an invalid one.
+        """Return the canonical value. Raise `UsageError` for an invalid value.
 
-        None is valid if it is the default. A value that is canonical already is returned itself,
-        because scikit-learn's ``clone`` requires the same object.
+        None is valid if it is the default. If the value is already canonical, the result is the
+        same object, which scikit-learn's ``clone`` requires.
         """
         if value is None and self.default is None:
             return None
         try:
             canonical = self.check(value)
         except (TypeError, ValueError) as problem:
-            raise self._invalid_value_error(value, problem) from None
-        return value if repr(canonical) == repr(value) else canonical
+            raise self._make_invalid_value_error(value, problem) from None
+        is_canonical = repr(canonical) == repr(value)  # as numbers, 1 and True would be equal
+        return value if is_canonical else canonical
 
-    def _invalid_value_error(self, value: object, problem: Exception) -> UsageError:
+    def _make_invalid_value_error(self, value: object, problem: Exception) -> UsageError:
         """Return the error for a value that the check rejected."""
         removed_values = REMOVED_VALUES.get(self.name, {})
         if isinstance(value, str) and value in removed_values:
@@ -829,8 +844,8 @@ def declare(
 ) -> Any:  # noqa: ANN401 - of the type of the field
     """Declare a field of `Reading` or `Settings` as the `Parameter` of the field's name.
 
-    ``check`` may be a type of literals, of which one is accepted. The attributes are further fields
-    of `Parameter`; the default of ``group`` depends on the class.
+    ``check`` may be a type of literals, which are the accepted values. The attributes are further
+    fields of `Parameter`. Without ``group``, the parameter has the ``GROUP`` of its class.
     """
     literals = get_args(check)
     if literals:
@@ -848,7 +863,7 @@ _declare_columns = partial(declare, None, "COLUMNS", check_columns)
 
 
 def _iterate_file_values(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield the settings in a model file, and the classifier of each member of an average."""
+    """Yield names and values of the settings in a model file, and each classifier of an average."""
     yield from values.items()
     if values.get("classifier") == AVERAGE:
         members = str(values.get("members")).removeprefix(EVIDENCE_PREFIX)
@@ -857,9 +872,9 @@ def _iterate_file_values(values: Mapping[str, object]) -> Iterator[tuple[str, ob
 
 
 class SettingsBase:
-    """Frozen settings whose fields are parameters. Values are made canonical by the constructor.
+    """Frozen settings whose fields are parameters. The constructor makes the values canonical.
 
-    ``dict`` returns the values by name.
+    ``dict(settings)`` returns the values of the parameters by name.
     """
 
     GROUP = "documents"
@@ -911,7 +926,8 @@ class SettingsBase:
     def __post_init__(self) -> None:
         for parameter in self.parameters():
             value = self[parameter.name]
-            if value is not parameter.default:  # most are the default
+            if value is not parameter.default:  # most values are defaults, which are valid
+                # A frozen dataclass rejects ``setattr``.
                 object.__setattr__(self, parameter.name, parameter.validate(value))
 
     def keys(self) -> Iterator[str]:
@@ -934,7 +950,7 @@ class SettingsBase:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(SettingsBase):
-    """How documents are read. It is stored in a model."""
+    """How documents are read. A model stores how its training documents were read."""
 
     format: str = declare(
         "auto",
@@ -1100,18 +1116,18 @@ class Reading(SettingsBase):
 
     @property
     def unweighted(self) -> Reading:
-        """The reading of the same documents without their weights, as for an evaluation."""
+        """The settings to read the same documents without their weights, as for an evaluation."""
         if self.weight_column is None:
             return self
         header = self.header
         is_name = self.weight_column != "none" and not self.weight_column.isdigit()
         if header is None and is_name:
-            header = True  # a name means that the table has a header line
+            header = True  # the name, which is removed here, means that there is a header line
         return replace(self, weight_column=None, header=header)
 
     @property
     def label_header(self) -> str:
-        """The header of mail that has the labels, in lower case; empty if there is none."""
+        """The header of mail that has the labels, in lower case, or an empty text without one."""
         if self.document != "mail" or self.has_columns:
             return ""
         return (self.label_column or "").lower()
@@ -1124,12 +1140,14 @@ class Reading(SettingsBase):
         """
         if self.label_header:
             return self.label_header
-        return "" if self.has_columns else self.label_pattern or ""
+        if self.has_columns:
+            return ""
+        return self.label_pattern or ""
 
     @property
     def layout(self) -> Format:
         """The properties of the format. All are False while the format is ``auto``."""
-        return FORMATS.get(self.format, Format("", ""))
+        return FORMATS.get(self.format, Format(description="", reader=""))
 
     @property
     def has_columns(self) -> bool:
@@ -1217,12 +1235,12 @@ NULL = Parameter(
 )
 
 INPUT = (FILES_FROM, NULL, WHERE, ON_ERROR, ALLOW_UNREADABLE)
-"""Sources of documents, and the treatment of unreadable ones. They are not stored in a model."""
+"""Parameters of sources of documents and of unreadable documents. Models do not store them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(SettingsBase):
-    """How a model is trained, and how its documents are read. They are stored in a model."""
+    """How a model is trained, and how its documents are read. A model stores its settings."""
 
     GROUP = "model"
 
@@ -1475,14 +1493,14 @@ class Settings(SettingsBase):
 
     @property
     def member_settings(self) -> tuple[Settings, ...]:
-        """The settings of each member of an average. Another classifier is its only member."""
+        """The settings of each member of an average. For another classifier, its own settings."""
         if self.classifier != AVERAGE:
             return (self,)
         return tuple(map(self._get_member, self.member_names))
 
     def _get_member(self, name: str) -> Settings:
         """Return the settings of a member, such as ``multinomial:log:0.1``."""
-        match: Any = re.fullmatch(_MEMBER, name)
+        match: Any = re.fullmatch(_MEMBER, name)  # `check_members` guarantees a match
         classifier, weighting, pseudo_count = match.groups()
         return replace(
             self,
@@ -1508,27 +1526,25 @@ class Settings(SettingsBase):
 
     @property
     def absence_smoothing(self) -> float | None:
-        """The pseudo-count of documents without a term.
-
-        It is None if there is no second pseudo-count.
-        """
+        """The second of two pseudo-counts, for documents without a term, or None."""
         if isinstance(self.smoothing, tuple) and self.estimate != "ml":
-            return self.smoothing[1]
+            _presence, absence = self.smoothing
+            return absence
         return None
 
     @property
     def counts_stop_words(self) -> bool:
-        """Whether stop words are counted, so that training can decide whether to select them."""
+        """Whether stop words are counted, because training decides whether to select them."""
         return self.stop_words == "auto" and self.ngrams == 1 and not self.reading.is_counted
 
     @property
     def counts_pairs_and_words(self) -> bool:
-        """Whether pairs and words of scripts without spaces are counted.
+        """Whether both pairs and words of scripts without spaces are counted.
 
-        Training then decides which of them to select.
+        They are if training decides which of them to select.
         """
-        has_words = self.ngrams == 1 and self.char_ngrams is None and not self.surface_forms
-        return self.unspaced == "auto" and has_words and not self.reading.is_counted
+        has_only_words = self.ngrams == 1 and self.char_ngrams is None and not self.surface_forms
+        return self.unspaced == "auto" and has_only_words and not self.reading.is_counted
 
 
 TRAINING = Settings.parameters()

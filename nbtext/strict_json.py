@@ -28,6 +28,7 @@ def _reject_constant(name: str) -> None:
 
 
 STRICT_DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_constant=_reject_constant)
+"""A decoder with the same rules as `parse_json`. It can decode a value that other text follows."""
 
 
 def parse_json(text: str | bytes) -> ParsedJson:

@@ -1,7 +1,7 @@
 """Traits: conditions that one setting or option needs and another lacks.
 
-`nbtext.compatibility` says which. A new trait is a line here. All classes of the two modules are
-plain: every command imports them, and a named tuple or an enum would make that slower.
+`nbtext.compatibility` lists which settings and options need and lack a trait. The classes of the
+two modules are plain, because every command imports them: named tuples and enums are slower.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 class Trait:
     """A condition, by its name in the reference.
 
-    ``reason`` completes "A and B exclude each other: …" if A needs the trait and B lacks it.
-    ``remedy`` is what to do then.
+    If A needs the trait and B lacks it, ``reason`` completes the message "A and B exclude each
+    other: …", and ``remedy`` is the hint.
     """
 
     def __init__(self, name: str, reason: str, remedy: str = "leave one of them out") -> None:
@@ -125,4 +125,5 @@ MULTI_LABEL = Trait(
     remedy="leave it out; multinomial, bernoulli and logistic take several labels",
 )
 
+# The traits above, for the reference and the test of all pairs.
 ALL_TRAITS = tuple(value for value in vars().values() if isinstance(value, Trait))

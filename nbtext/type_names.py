@@ -32,7 +32,7 @@ AnyArray = NDArray[Any]
 ScoresAndTokens = tuple[Floats, Ints]
 """Scores in nats, and the number of tokens of each document."""
 TermFunction = Callable[[Ints], Floats]
-"""Returns the numbers of n terms, shape (n, n_classes), for their ids."""
+"""Takes the ids of n terms, and returns a number for each term and class, shape (n, n_classes)."""
 Arrays = Mapping[str, Numbers]
 """Arrays of a model file by name. Their reader checks the types."""
 Fields = Sequence[tuple[bytes, bytes]]
