@@ -240,7 +240,7 @@ def test_replicates_do_not_depend_on_the_block_size(
 
     def drawn() -> Figures:
         return {
-            **bootstrap_rates(cells, None, Bootstrap(30), evaluation.kind),
+            **bootstrap_rates(cells, None, Bootstrap(30), evaluation.posterior_type),
             **bootstrap_scores(judged, Bootstrap(30)),
         }
 

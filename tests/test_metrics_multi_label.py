@@ -319,7 +319,7 @@ def test_evaluation_kind_follows_from_the_counts() -> None:
     counts = made.trained().counts
     for statistics in (counts.table, counts.labelled_statistics):
         evaluation = make_evaluation(statistics)
-        assert evaluation.kind is LabelPosterior
+        assert evaluation.posterior_type is LabelPosterior
         assert evaluation.classes == sorted(made.LABELS)
 
 

@@ -230,10 +230,8 @@ def _find_defaults_file(arguments: Sequence[str]) -> _DefaultsFile | None:
         return None
     path = find_last_value("--config", arguments)
     if path:
-        file = _read_defaults(path)
-        if file is None:  # a pyproject.toml without a table for nbtext
-            return _DefaultsFile(path, {})
-        return file
+        # A pyproject.toml without a table for nbtext is an empty file of defaults.
+        return _read_defaults(path) or _DefaultsFile(path, {})
 
     for folder in _list_searched_folders():
         for name in (DEFAULTS_FILE_NAME, PYPROJECT_FILE_NAME):

@@ -296,12 +296,13 @@ def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list
             name = short_name
             equals = "="
             value = argument[2:]
-        option = options_by_name.get(name)
-        if option is None or _get_long_name(option) == name:
+        if name not in options_by_name:
             continue
-        renamed[index] = _get_long_name(option) + equals + value
-        if name in option.old_names and standard_error_is_terminal() and not is_quiet:
-            emit(f"{name} is now called {_get_long_name(option)}", level="notice")
+        long_name = _get_long_name(options_by_name[name])
+        renamed[index] = long_name + equals + value
+        is_old_name = name in options_by_name[name].old_names
+        if is_old_name and standard_error_is_terminal() and not is_quiet:
+            emit(f"{name} is now called {long_name}", level="notice")
     return renamed
 
 

@@ -120,10 +120,10 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
     """Parse NAME=VALUE of ``--fail-under``, or of ``--fail-over`` for metrics that are losses."""
     from nbtext.metrics.outcomes import METRICS
 
-    scores = [name for name, metric in METRICS.items() if metric.higher_is_better]
-    losses = [name for name, metric in METRICS.items() if not metric.higher_is_better]
     is_maximum = option == "--fail-over"
-    valid_names = losses if is_maximum else scores
+    valid_names = [
+        name for name, metric in METRICS.items() if metric.higher_is_better is not is_maximum
+    ]
     name, equals, number = text.partition("=")
     if not equals:
         raise UsageError(

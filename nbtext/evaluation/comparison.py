@@ -268,7 +268,7 @@ class _Comparison:
         Return the cells, the table of label sets, and the text of each set. Labels of the two
         models are matched by name, and sets are numbered in the order of their labels.
         """
-        index = self.a.kind.make_label_index(sorted({*self.a.classes, *self.b.classes}))
+        index = self.a.posterior_type.make_label_index(sorted({*self.a.classes, *self.b.classes}))
         columns = [
             _match_by_name(self.a.documents.truth, self.a.classes, index.labels),
             _match_by_name(self.a.documents.predicted, self.a.classes, index.labels),

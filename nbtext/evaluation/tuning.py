@@ -168,7 +168,7 @@ def run_trial(counted: _CountedStage, candidate: Candidate) -> Trial:
         counted.rows[held_out.rows],
         held_out.evaluation.documents,
         held_out.has_known_label,
-        held_out.evaluation.kind,
+        held_out.evaluation.posterior_type,
     )
     seconds = (counted.now() - start) / trial.stage.folds
     return replace(trial, predictions=predictions, seconds=seconds)

@@ -1,8 +1,7 @@
 """Evaluation of the predictions and probabilities of a classifier, block by block.
 
-All commands that print metrics use it. Of each document 36 bytes are kept
-(`nbtext.metrics.outcomes`), and its scores for ranking metrics, unless there are too many scores
-(`nbtext.metrics.ranking`).
+An `Evaluation` keeps 36 bytes of each document (`nbtext.metrics.outcomes`). For ranking metrics, it
+also keeps all scores, unless they are too many (`nbtext.metrics.ranking`).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from nbtext.metrics.ranking import (
     score_label_rankings,
 )
 from nbtext.metrics.results import (
-    METRIC_FIELDS,
+    RESULT_FIELDS,
     Baselines,
     ClassPrior,
     ClassResult,
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import AttributeValues, Floats, Mask, Names
 
 MAX_COLUMN_VALUES = 1000
-"""Maximum number of distinct values of a column for slices. More values identify documents."""
+"""Maximum number of distinct values of a column for slices. A column of ids has more."""
 
 DEFAULT_MISTAKE_COST = 1.0
 """Cost of predictions for documents with unknown labels, and of abstaining without a given cost."""
@@ -85,19 +84,19 @@ class Evaluation:
 
     Unknown labels, which the classifier does not contain, become classes of their own. Their
     documents are always mistakes: they count in the accuracy, and each unknown class has F1 = 0 in
-    the macro averages. Their log loss is infinite; ``known`` in the result excludes them. A
-    document without a prediction lowers accuracy and recall, but not precision. Log loss, Brier
-    score, calibration, top-k and ranking metrics only depend on the probabilities.
+    the macro averages. Their log loss is infinite. The field ``known`` of the result excludes these
+    documents. A document without a prediction lowers accuracy and recall, but not precision. Log
+    loss, Brier score, calibration, top-k and ranking metrics only depend on the probabilities.
 
-    For multi-label models log loss and Brier score are sums over labels. Accuracy is the proportion
-    of documents whose predicted labels are exactly the true ones. Precision, recall and F1 compare
-    each label with the rest.
+    For multi-label models, log loss and Brier score are sums over labels. Accuracy is the
+    proportion of documents whose predicted labels are exactly the true labels. Precision, recall
+    and F1 compare each label with the rest.
     """
 
     def __init__(
         self,
         classes: Names,
-        kind: type[Posterior] = ClassPosterior,
+        posterior_type: type[Posterior] = ClassPosterior,
         *,
         costs: Costs | None = None,
         label_proportions: Floats | None = None,
@@ -107,24 +106,25 @@ class Evaluation:
     ) -> None:
         """Start without documents.
 
-        ``costs`` add a mean cost to the metrics. ``label_proportions`` of the training documents,
-        shape (n_classes,), add baselines. The probabilities of the second baseline are ``prior``,
-        or these proportions if it is None. ``group_columns`` are the names of the columns that
-        define slices. Ranking metrics are omitted for more than ``max_scores`` scores.
+        With ``costs``, the metrics include a mean cost. With ``label_proportions`` of the training
+        documents, shape (n_classes,), they include baselines. The second baseline predicts the
+        probabilities ``prior``, by default the proportions. ``group_columns`` are the names of the
+        columns that define slices. Ranking metrics are omitted for more than ``max_scores`` scores.
         """
-        self.kind = kind
-        self._index = kind.make_label_index(classes)
+        self.posterior_type = posterior_type
+        self._index = posterior_type.make_label_index(classes)
         self._n_known = len(classes)
+        """Number of labels of the classifier. Higher indices are those of unknown labels."""
         self._costs = costs
         self._label_proportions = label_proportions
         self._prior = prior
         self._slices: dict[str, dict[str, list[int]]] = {column: {} for column in group_columns}
         """Document indices by column, then by value."""
         self._log_posteriors: list[Floats] = []
-        """Log posteriors of all documents. Empty if there are too many scores."""
+        """Log posteriors of all documents, by block. Empty if there are too many scores."""
         self._n_free_scores = max_scores
         """Number of scores that may be added. Negative if there are too many scores."""
-        self._parts: list[ScoredDocuments] = []
+        self._blocks: list[ScoredDocuments] = []
         self.n = 0
         """Number of evaluated documents."""
 
@@ -144,8 +144,8 @@ class Evaluation:
 
         Raise `UsageError` if a column has more than `MAX_COLUMN_VALUES` values.
         """
-        for index, row in enumerate(columns, self.n):
-            for (name, indices_by_value), value in zip(self._slices.items(), row, strict=True):
+        for index, values in enumerate(columns, start=self.n):
+            for (name, indices_by_value), value in zip(self._slices.items(), values, strict=True):
                 indices_by_value.setdefault(value, []).append(index)
                 if len(indices_by_value) > MAX_COLUMN_VALUES:
                     raise UsageError(
@@ -163,16 +163,18 @@ class Evaluation:
     def _add(
         self, truth: DocumentLabels, posterior: Posterior, predicted: DocumentLabels | None
     ) -> None:
+        """Evaluate documents as `add`. Indices of the truth may be those of unknown labels."""
         log_p = posterior.log_p
-        is_impossible = np.isnan(log_p[:, :1])  # a row is nan as a whole, shape (n_docs, 1)
+        # If no class is possible, the whole row is nan. Shape (n_docs, 1), for all columns.
+        is_impossible = np.isnan(log_p[:, :1])
         if is_impossible.any():
-            uniform = -np.log(log_p.shape[1])
-            posterior = self.kind(np.where(is_impossible, uniform, log_p))
+            uniform_log_p = -np.log(log_p.shape[1])
+            posterior = self.posterior_type(np.where(is_impossible, uniform_log_p, log_p))
         if predicted is None:
             predicted = posterior.predict(DecisionRule())
         predicted = self._index.renumber(predicted)
         scores = score_posterior(posterior, truth)
-        self._parts.append(
+        self._blocks.append(
             ScoredDocuments(
                 rank=scores.rank,
                 log_loss=scores.log_loss,
@@ -190,11 +192,14 @@ class Evaluation:
             self._log_posteriors.clear()
 
     def merge(self, other: Self) -> None:
-        """Add the documents of another evaluation of the same classes, without unknown labels."""
-        for block in other._parts:
+        """Add the documents of another evaluation of the same classes.
+
+        The other evaluation must have no unknown labels.
+        """
+        for block in other._blocks:
             truth = self._index.renumber(block.truth)
             predicted = self._index.renumber(block.predicted)
-            self._parts.append(replace(block, truth=truth, predicted=predicted))
+            self._blocks.append(replace(block, truth=truth, predicted=predicted))
         self.n += other.n
         self._n_free_scores -= other.n * self._n_known
         self._log_posteriors += other._log_posteriors
@@ -219,14 +224,14 @@ class Evaluation:
     @property
     def documents(self) -> ScoredDocuments:
         """All evaluated documents, in order, with their labels in one table."""
-        documents = concatenate_scored_documents(self._parts)
+        documents = concatenate_scored_documents(self._blocks)
         table = self._index.table
         documents = replace(
             documents,
             truth=replace(documents.truth, table=table),
             predicted=replace(documents.predicted, table=table),
         )
-        self._parts = [documents]
+        self._blocks = [documents]  # the next call need not concatenate them
         return documents
 
     def summary(self, bootstrap: Bootstrap = Bootstrap()) -> dict[str, Any]:
@@ -241,7 +246,7 @@ class Evaluation:
         """
         documents = self.documents
         cells = count_cells(documents)
-        if not self.kind.is_exclusive:
+        if not self.posterior_type.is_exclusive:
             # Sets are numbered in the order of their occurrence, which depends on the documents.
             cells = cells.sort_by_labels(documents.truth.table)
         margins = cells.sum_margins(len(self.classes))
@@ -260,23 +265,23 @@ class Evaluation:
             per_class=self._summarize_classes(margins, ranking),
             classes=tuple(self.classes),
             confusion=self._to_confusion(cells),
-            has_one_label=self.kind.is_exclusive,
+            has_one_label=self.posterior_type.is_exclusive,
             unknown_labels=tuple(self.unknown_labels),
             unknown_documents=dict(zip(self.unknown_labels, unknown_counts, strict=True)),
             known=summarize_known_documents(documents.take(self._has_known_labels(documents))),
             slices=self._summarize_slices(documents) or None,
             other_metrics={
-                name: value for name, value in json_metrics.items() if name not in METRIC_FIELDS
+                name: value for name, value in json_metrics.items() if name not in RESULT_FIELDS
             },
-            **{name: value for name, value in json_metrics.items() if name in METRIC_FIELDS},
+            **{name: value for name, value in json_metrics.items() if name in RESULT_FIELDS},
         )
 
     def count_lost_class_documents(self, is_known: Mask) -> dict[str, int]:
-        """Return by class the number of documents that are not known, shape (n_docs,).
+        """Return by class the number of documents where ``is_known``, shape (n_docs,), is False.
 
-        Label sets have no such classes, so the result is empty for multi-label models.
+        For multi-label models the result is empty, because their documents have no single class.
         """
-        if not self.kind.is_exclusive:
+        if not self.posterior_type.is_exclusive:
             return {}
         classes = self.documents.truth.indices[~is_known]
         counts = np.bincount(classes, minlength=len(self.classes))
@@ -291,13 +296,12 @@ class Evaluation:
 
     def _summarize_slices(self, documents: ScoredDocuments) -> dict[str, dict[str, SliceResult]]:
         """Return the metrics of the documents with each value of each group column."""
-        return {
-            column: {
-                value: summarize_slice(documents.take(np.array(rows)))
-                for value, rows in sorted(rows_by_value.items())
-            }
-            for column, rows_by_value in self._slices.items()
-        }
+        slices: dict[str, dict[str, SliceResult]] = {}
+        for column, rows_by_value in self._slices.items():
+            slices[column] = {}
+            for value, rows in sorted(rows_by_value.items()):
+                slices[column][value] = summarize_slice(documents.take(np.array(rows)))
+        return slices
 
     def _compute_baselines(
         self, documents: ScoredDocuments, label_proportions: Floats
@@ -305,13 +309,13 @@ class Evaluation:
         """Return the metrics of predicting the largest class, and of predicting the prior."""
         largest = int(label_proportions.argmax())
         predicted = self._index.renumber(DocumentLabels.from_sets([(largest,)], self._n_known))
-        constant_predictions = np.full(documents.n, predicted.indices[0])
+        constant_predictions = np.full(documents.n, predicted.indices[0])  # the only index
         cells = ConfusionCells.from_documents(
             documents.truth.indices, constant_predictions, predicted.table
         )
         margins = cells.sum_margins(len(self.classes))
         prior = label_proportions if self._prior is None else self._prior
-        log_loss, brier = self.kind.score_prior(prior, documents.truth)
+        log_loss, brier = self.posterior_type.score_prior(prior, documents.truth)
         return Baselines(
             LargestClass(
                 self.classes[largest],
@@ -324,24 +328,25 @@ class Evaluation:
     def _compute_metrics(
         self, documents: ScoredDocuments, cells: ConfusionCells, ranking: RankingMetrics
     ) -> dict[str, float]:
-        """Return all metrics by name; nan for undefined metrics."""
+        """Return all metrics by name. Undefined metrics are nan, and without documents all are."""
         margins = cells.sum_margins(len(self.classes))
-        rates = compute_rates(margins, self.kind)
+        rates = compute_rates(margins, self.posterior_type)
         metrics = {name: float(value) for name, value in rates.items()}
         metrics |= proper_scores(documents)
         for k in TOP_K:
             name = f"top_{k}_accuracy"
-            if self.kind in METRICS[name].label_kinds:
+            if self.posterior_type in METRICS[name].posterior_types:
                 is_hit = documents.rank < k
                 metrics[name] = mean_or_nan(is_hit) if k < self._n_known else np.nan
         for name, values in ranking._asdict().items():
             metrics[f"macro_{name}"] = mean_or_nan(values[np.isfinite(values)])
         if documents.n:
             ranking_means = documents.ranking.mean(axis=0).tolist()
-            # Single-label documents have no such metrics.
+            # Single-label documents have no such metrics, and no columns.
             metrics |= dict(zip(LABEL_RANKING_METRICS, ranking_means, strict=False))
         if self._costs is not None:
-            total_cost = (self._get_cell_costs(cells, self._costs) * cells.documents).sum()
+            cell_costs = self._get_cell_costs(cells, self._costs)
+            total_cost = (cell_costs * cells.documents).sum()
             metrics["mean_cost"] = float(total_cost) / max(documents.n, 1)
         if not documents.n:
             return dict.fromkeys(metrics, np.nan)
@@ -362,37 +367,39 @@ class Evaluation:
         }
         if documents.n and bootstrap.replicates:
             costs = None if self._costs is None else self._get_cell_costs(cells, self._costs)
-            replicates = bootstrap_rates(cells, costs, bootstrap, self.kind)
+            replicates = bootstrap_rates(cells, costs, bootstrap, self.posterior_type)
             replicates |= bootstrap_scores(documents, bootstrap)
             bootstrapped_names = replicates.keys() - intervals.keys()
             for name, value in metrics.items():
                 if name in bootstrapped_names:
                     intervals[name] = percentile_interval(replicates[name], value)
-        if documents.n and self.kind.is_exclusive and (documents.predicted.indices >= 0).all():
-            intervals["micro_f1"] = intervals["accuracy"]  # both are hits / documents
+        if documents.n and self.posterior_type.is_exclusive:
+            has_prediction = documents.predicted.indices >= 0
+            if has_prediction.all():
+                intervals["micro_f1"] = intervals["accuracy"]  # both are hits / documents
         return intervals
 
     def _compute_wilson_intervals(self, documents: ScoredDocuments) -> dict[str, Interval]:
         """Return the intervals of the metrics that are proportions of documents."""
         n = documents.n
         n_correct = int(documents.is_correct.sum())
-        accuracy = wilson_interval(n_correct, n)
+        accuracy_interval = wilson_interval(n_correct, n)
         if not n:
-            return {"accuracy": accuracy}
+            return {"accuracy": accuracy_interval}
         has_prediction = documents.predicted.count_labels() > 0
         n_predicted = int(has_prediction.sum())
         n_correct_predicted = int((documents.is_correct & has_prediction).sum())
-        answered_accuracy = wilson_interval(n_correct_predicted, n_predicted)
-        alias = "micro_recall" if self.kind.is_exclusive else "subset_accuracy"
+        answered_interval = wilson_interval(n_correct_predicted, n_predicted)
+        same_as_accuracy = "micro_recall" if self.posterior_type.is_exclusive else "subset_accuracy"
         intervals = {
-            "accuracy": accuracy,
-            alias: accuracy,
+            "accuracy": accuracy_interval,
+            same_as_accuracy: accuracy_interval,
             "coverage": wilson_interval(n_predicted, n),
-            "answered_accuracy": answered_accuracy,
+            "answered_accuracy": answered_interval,
         }
-        if not self.kind.is_exclusive:
+        if not self.posterior_type.is_exclusive:
             return intervals
-        intervals["micro_precision"] = answered_accuracy
+        intervals["micro_precision"] = answered_interval
         for k in TOP_K:
             if k < self._n_known:
                 n_hits = int((documents.rank < k).sum())
@@ -409,9 +416,9 @@ class Evaluation:
         class_precision = precision(margins).tolist()
         class_recall = recall(margins).tolist()
         class_f1 = f1(margins).tolist()
-        unranked = [np.nan for _ in self.unknown_labels]  # they have no scores
-        roc_auc = [*ranking.roc_auc.tolist(), *unranked]
-        average_precision = [*ranking.average_precision.tolist(), *unranked]
+        unknown_metrics = [np.nan for _ in self.unknown_labels]  # unknown labels have no scores
+        roc_auc = [*ranking.roc_auc.tolist(), *unknown_metrics]
+        average_precision = [*ranking.average_precision.tolist(), *unknown_metrics]
         return {
             label: ClassResult(
                 precision=class_precision[k],
@@ -435,7 +442,7 @@ class Evaluation:
         abstention_costs = np.where(
             np.isfinite(costs.abstention_costs), costs.abstention_costs, DEFAULT_MISTAKE_COST
         )
-        # The last column has the index −1, no prediction.
+        # The predicted index −1, for no prediction, selects the last column.
         table = np.column_stack((costs.prediction_costs, abstention_costs))
         is_known = cells.truth < self._n_known
         cell_costs = np.full(cells.truth.size, DEFAULT_MISTAKE_COST)
@@ -445,13 +452,13 @@ class Evaluation:
     def _to_confusion(self, cells: ConfusionCells) -> dict[str, dict[str, int]]:
         """Return the number of documents by true and predicted labels.
 
-        The empty text is no prediction or the empty set.
+        The empty text means no prediction, or the empty set.
         """
         names = self.classes
-        if not self.kind.is_exclusive:
+        if not self.posterior_type.is_exclusive:
             sets = self._index.table.to_tuples()
             names = [format_label_indices(labels, names) for labels in sets]
-        names = [*names, ""]  # the last has the index −1, no prediction
+        names = [*names, ""]  # the index −1, for no prediction, selects the last name
         confusion: dict[str, dict[str, int]] = {}
         for truth, predicted, n in zip(
             cells.truth.tolist(), cells.predicted.tolist(), cells.documents.tolist(), strict=True
@@ -472,7 +479,8 @@ def make_evaluation(
     See `Evaluation` for the arguments.
     """
     labels = [label for label in statistics.classes if label != ALL_DOCUMENTS_LABEL]
-    class_documents = statistics.class_documents[-len(labels) :]  # the label is the first
+    # `ALL_DOCUMENTS_LABEL`, which only multi-label models have, is the first class.
+    class_documents = statistics.class_documents[-len(labels) :]
     return Evaluation(
         labels,
         statistics.posterior_type,
@@ -485,13 +493,13 @@ def make_evaluation(
 
 
 def count_cells(documents: ScoredDocuments) -> ConfusionCells:
-    """Count documents by true and predicted labels."""
+    """Count documents by cell: by their true and predicted labels."""
     truth = documents.truth
     return ConfusionCells.from_documents(truth.indices, documents.predicted.indices, truth.table)
 
 
 def summarize_slice(documents: ScoredDocuments) -> SliceResult:
-    """Return the metrics of some documents, at least one."""
+    """Return the metrics of one or more documents."""
     slice_accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents)
     return SliceResult(
         n=documents.n,
@@ -529,30 +537,23 @@ def summarize_probabilities(documents: PosteriorScores) -> ProbabilityResult:
 
 
 def _compute_json_scores(documents: PosteriorScores) -> dict[str, float | None]:
-    """Return the proper scores and the calibration error. Infinite and undefined ones are None."""
+    """Return the proper scores and the calibration error, with None for infinity and nan."""
     return {name: finite_or_none(score) for name, score in proper_scores(documents).items()}
 
 
 def compute_reliability_bins(documents: PosteriorScores) -> tuple[ReliabilityBin, ...]:
     """Return the `CONFIDENCE_BINS` bins of documents by the probability of their best class."""
-    counts, hits, confidence_sums = (column.tolist() for column in count_confidence_bins(documents))
+    counts, hits, confidence_sums = (array.tolist() for array in count_confidence_bins(documents))
     bins = []
     for k, n in enumerate(counts):
-        low = k / CONFIDENCE_BINS
-        high = (k + 1) / CONFIDENCE_BINS
-        if not n:
-            bins.append(ReliabilityBin(low, high, 0, None, None, None))
-            continue
-        bins.append(
-            ReliabilityBin(
-                low=low,
-                high=high,
-                documents=n,
+        bin_documents = ReliabilityBin(k / CONFIDENCE_BINS, (k + 1) / CONFIDENCE_BINS, n)
+        if n:
+            bin_documents = bin_documents._replace(
                 confidence=confidence_sums[k] / n,
                 accuracy=hits[k] / n,
                 interval=wilson_interval(hits[k], n),
             )
-        )
+        bins.append(bin_documents)
     return tuple(bins)
 
 

@@ -35,13 +35,13 @@ MIN_REPLICATES = 200
 """Number of sets if `MAX_DRAWS` would allow fewer. It is enough for two digits."""
 
 MAX_DRAWS = 2**26
-"""Numbers that are drawn for all sets, in about one second. It limits the number of sets."""
+"""Limit of the numbers that are drawn for all sets. Drawing them takes about one second."""
 
 CELL_DRAW_COST = 8
-"""Time to draw the count of a cell, in times to draw a document."""
+"""Time to draw the count of a cell, relative to the time to draw a document."""
 
 MAX_DRAWS_AT_ONCE = 2**17
-"""Numbers in memory at once: 1 MiB."""
+"""Limit of the numbers in memory at once: 1 MiB."""
 
 Interval = tuple[float, float]
 """Lower and upper end."""
@@ -55,13 +55,14 @@ class Bootstrap(NamedTuple):
 
     def limit_replicates(self, n_draws: int) -> int:
         """Return the number of replicates if each of them draws ``n_draws`` numbers."""
-        return min(self.replicates, max(MAX_DRAWS // max(n_draws, 1), MIN_REPLICATES))
+        n_affordable = max(MAX_DRAWS // max(n_draws, 1), MIN_REPLICATES)
+        return min(self.replicates, n_affordable)
 
     def draw_cells(self, documents: Ints, size: int) -> Iterator[Ints]:
         """Yield blocks of drawn sets, as numbers of documents by cell, shape (n_sets, n_cells).
 
-        ``documents`` are the numbers of evaluated documents by cell, shape (n_cells,). In a set,
-        they have a multinomial distribution. ``size`` is how many numbers a set needs in memory.
+        ``documents`` are the numbers of evaluated documents by cell, shape (n_cells,). The numbers
+        in a set have a multinomial distribution. A set needs ``size`` numbers in memory.
         """
         n = documents.sum()
         for generator, n_sets in self._iterate_blocks(CELL_DRAW_COST * documents.size, size):
@@ -69,7 +70,7 @@ class Bootstrap(NamedTuple):
 
     def draw_documents(self, n: int) -> Iterator[Floats]:
         """Yield blocks of drawn sets: how often each of n documents occurs, shape (n_sets, n)."""
-        for generator, n_sets in self._iterate_blocks(n, n):
+        for generator, n_sets in self._iterate_blocks(n_draws=n, size=n):
             rows = generator.integers(n, size=(n_sets, n))
             yield np.apply_along_axis(np.bincount, 1, rows, minlength=n).astype(np.float64)
 
@@ -99,7 +100,7 @@ def wilson_interval(hits: float, n: int) -> Interval:
     half_width = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low = (centre - half_width) / (1 + z * z / n)
     high = (centre + half_width) / (1 + z * z / n)
-    # Rounding would miss 0 and 1.
+    # Rounding errors would give almost 0 and almost 1.
     if not hits:
         low = 0.0
     if hits >= n:
@@ -120,7 +121,7 @@ def bootstrap_rates(
     cells: ConfusionCells,
     costs: Floats | None,
     bootstrap: Bootstrap,
-    kind: type[Posterior] = ClassPosterior,
+    posterior_type: type[Posterior] = ClassPosterior,
 ) -> dict[str, Floats]:
     """Return replicates of the metrics of `compute_rates`, each of shape (n_replicates,).
 
@@ -129,9 +130,9 @@ def bootstrap_rates(
     present_cells, n_labels = cells.renumber_present_labels()
     n_documents = cells.documents.sum()
     blocks: list[Mapping[str, Floats]] = []
-    size = cells.documents.size + 3 * n_labels  # the cells, and three margins of each label
+    size = cells.documents.size + 3 * n_labels  # the cells, and three counts of each label
     for counts in bootstrap.draw_cells(cells.documents, size):
-        metrics = compute_rates(present_cells.sum_margins(n_labels, counts), kind)
+        metrics = compute_rates(present_cells.sum_margins(n_labels, counts), posterior_type)
         if costs is not None:
             metrics["mean_cost"] = counts @ costs / n_documents
         blocks.append(metrics)
@@ -141,15 +142,17 @@ def bootstrap_rates(
 def bootstrap_scores(documents: ScoredDocuments, bootstrap: Bootstrap) -> dict[str, Floats]:
     """Return replicates of the proper scores, calibration error and ranking metrics.
 
-    Each has the shape (n_replicates,), and all come from the same sets. Log loss is omitted if it
-    is infinite.
+    Each array has the shape (n_replicates,), and all come from the same sets. Log loss is omitted
+    if it is infinite.
     """
     n = documents.n
     bins = assign_confidence_bins(documents.confidence)
+    # Sort the documents by bin. A bin starts where the number of the bin changes; −1 is no bin.
     order = np.argsort(bins, kind="stable")
     bin_starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
-    documents = documents.take(order)  # bin by bin
-    gaps = (documents.rank == 0) - documents.confidence
+    documents = documents.take(order)
+    is_hit = documents.rank == 0
+    gaps = is_hit - documents.confidence  # summed over a bin: n · (accuracy − mean confidence)
     # Single-label documents have no ranking metrics.
     ranking = dict(zip(LABEL_RANKING_METRICS, documents.ranking.T, strict=False))
     scores = {"brier": documents.brier, **ranking}

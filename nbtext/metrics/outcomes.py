@@ -4,11 +4,12 @@
 metrics follow from scored documents, except the ranking of documents (`nbtext.metrics.ranking`).
 
 Metrics of the confusion table take the `ConfusionMargins` of one table, shape (n_labels,), or of
-many tables at once, shape (…, n_labels). The ratio 0/0 is 0; the mean over nothing is nan.
+many tables at once, shape (…, n_labels). A proportion 0/0 is 0, but a mean over nothing is nan.
 
-Sources: IIR sections 8.3 and 13.6 (precision, recall, F1, averages); J. Gorodkin, Comparing two
-K-category assignments by a K-category correlation coefficient (2004); M. Naeini, G. Cooper,
-M. Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning (2015).
+Sources: C. Manning, P. Raghavan, H. Schütze, Introduction to Information Retrieval (IIR), sections
+8.3 and 13.6 (precision, recall, F1, averages); J. Gorodkin, Comparing two K-category assignments by
+a K-category correlation coefficient (2004); M. Naeini, G. Cooper, M. Hauskrecht, Obtaining well
+calibrated probabilities using Bayesian binning (2015).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class PosteriorScores:
     """Scores of the posteriors of documents, all of shape (n_docs,)."""
 
     rank: Ids
-    """Number of labels that are more probable than a true one. n_classes if it is unknown."""
+    """Number of labels that precede a true label by probability. n_classes for an unknown label."""
     log_loss: Floats
     """In nats."""
     brier: Floats
@@ -55,7 +56,7 @@ class PosteriorScores:
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def take(self, rows: Mask | Ints) -> Self:
-        """Return some of the documents."""
+        """Return the documents in ``rows``."""
         return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
@@ -71,14 +72,14 @@ class ScoredDocuments(PosteriorScores):
 
     @property
     def is_correct(self) -> Mask:
-        """Mask of the documents whose predicted labels are exactly the true ones, (n_docs,)."""
+        """Mask of the documents whose predicted labels are exactly the true labels, (n_docs,)."""
         return np.equal(self.truth.indices, self.predicted.indices)
 
     def count_labels(self) -> tuple[Floats, Floats, Floats]:
         """Return the numbers of correct, of true and of predicted labels, shape (n_docs,) each."""
-        documents, labels = self.predicted.to_pairs()
-        is_hit = self.truth.contains(documents, labels)
-        hits = np.bincount(documents[is_hit], minlength=self.n)
+        rows, labels = self.predicted.to_pairs()
+        is_hit = self.truth.contains(rows, labels)
+        hits = np.bincount(rows[is_hit], minlength=self.n)
         return (
             hits.astype(np.float64),
             self.truth.count_labels().astype(np.float64),
@@ -89,15 +90,18 @@ class ScoredDocuments(PosteriorScores):
 def score_posterior(posterior: Posterior, truth: DocumentLabels) -> PosteriorScores:
     """Score the posterior of documents, given their true labels."""
     return PosteriorScores(
-        posterior.rank_true_labels(truth).astype(np.int32),
-        posterior.compute_log_losses(truth),
-        posterior.compute_brier_scores(truth),
-        np.exp(posterior.log_p.max(axis=1)),
+        rank=posterior.rank_true_labels(truth).astype(np.int32),
+        log_loss=posterior.compute_log_losses(truth),
+        brier=posterior.compute_brier_scores(truth),
+        confidence=np.exp(posterior.log_p.max(axis=1)),
     )
 
 
 def concatenate_scored_documents(blocks: Sequence[ScoredDocuments]) -> ScoredDocuments:
-    """Return the documents of all blocks, in order, with the label table of the last block."""
+    """Return the documents of all blocks, in order.
+
+    They have the label table of the last block, which must include the tables of earlier blocks.
+    """
     if not blocks:
         no_scores = np.empty(0)
         no_labels = DocumentLabels(np.empty(0, np.int32), single_label_table(0))
@@ -131,7 +135,7 @@ def concatenate_scored_documents(blocks: Sequence[ScoredDocuments]) -> ScoredDoc
 
 
 CONFIDENCE_BINS = 15
-"""Number of bins of equal width. A bin contains its lower end; the last one contains both ends."""
+"""Number of bins of equal width. A bin contains its lower end. The last bin contains both ends."""
 
 
 def assign_confidence_bins(confidence: Floats) -> Ints:
@@ -140,12 +144,12 @@ def assign_confidence_bins(confidence: Floats) -> Ints:
 
 
 def count_confidence_bins(documents: PosteriorScores) -> tuple[Ints, Ints, Floats]:
-    """Return the documents, the hits and the sum of confidences of each bin.
+    """Return the numbers of documents and of hits, and the sum of confidences, of each bin.
 
     A hit is a document whose most probable class is true, whether it was predicted or not.
     """
     bins = assign_confidence_bins(documents.confidence)
-    confidence_sums = np.bincount(bins, documents.confidence, CONFIDENCE_BINS)
+    confidence_sums = np.bincount(bins, weights=documents.confidence, minlength=CONFIDENCE_BINS)
     return (
         np.bincount(bins, minlength=CONFIDENCE_BINS),
         np.bincount(bins[documents.rank == 0], minlength=CONFIDENCE_BINS),
@@ -178,9 +182,11 @@ def proper_scores(documents: PosteriorScores, weights: Floats | None = None) -> 
             "brier": mean_or_nan(documents.brier),
             "ece": expected_calibration_error(documents),
         }
+    # In a bin, n · |accuracy − mean confidence| is the absolute sum of (hit − confidence).
+    is_hit = documents.rank == 0
     gaps = np.bincount(
         assign_confidence_bins(documents.confidence),
-        weights * ((documents.rank == 0) - documents.confidence),
+        weights=weights * (is_hit - documents.confidence),
     )
     sums = {
         "log_loss": weights @ documents.log_loss,
@@ -196,10 +202,10 @@ def mean_or_nan(values: Floats | Mask) -> float:
 
 
 class ConfusionMargins(NamedTuple):
-    """Documents counted by label, shape (…, n_labels), and in total, shape (…).
+    """Counts of documents: three by label, shape (…, n_labels), then totals, shape (…).
 
-    For single-label documents, counts by label are the diagonal and the margins of the confusion
-    table.
+    For single-label documents, the counts by label are the diagonal and the margins of the
+    confusion table.
     """
 
     hits: Floats
@@ -207,41 +213,26 @@ class ConfusionMargins(NamedTuple):
     support: Floats
     """Documents with the label as true label."""
     predicted: Floats
-    """Documents with the label as predicted label. The fields below are totals."""
+    """Documents with the label as predicted label."""
     documents: Floats
     """Number of documents."""
     correct: Floats
-    """Documents whose predicted labels are exactly the true ones."""
+    """Documents whose predicted labels are exactly the true labels."""
     predicted_documents: Floats
     """Documents with a predicted label."""
     correct_predicted: Floats
-    """Documents with a predicted label, and whose predicted labels are exactly the true ones."""
+    """Documents with a predicted label whose predicted labels are exactly the true labels."""
     document_f1_sum: Floats
     """Sum of the F1 of the labels of each document."""
 
-    @classmethod
-    def from_margins(cls, hits: Floats, support: Floats, predicted: Floats) -> ConfusionMargins:
-        """Return the margins of single-label documents, from counts by label."""
-        correct = hits.sum(axis=-1)
-        return cls(
-            hits=hits,
-            support=support,
-            predicted=predicted,
-            documents=support.sum(axis=-1),
-            correct=correct,
-            predicted_documents=predicted.sum(axis=-1),
-            correct_predicted=correct,
-            document_f1_sum=correct,
-        )
-
 
 class ConfusionCells(NamedTuple):
-    """Documents counted by their true and their predicted set of labels."""
+    """Counts of documents by cell: by their true set and their predicted set of labels."""
 
     truth: Ints
     """Index of the true set, shape (n_cells,)."""
     predicted: Ints
-    """Index of the predicted set, shape (n_cells,); negative if no class was predicted."""
+    """Index of the predicted set, shape (n_cells,). It is −1 if no class was predicted."""
     documents: Ints
     """Number of documents, shape (n_cells,)."""
     hit_pairs: tuple[Ints, Ints]
@@ -260,7 +251,7 @@ class ConfusionCells(NamedTuple):
         The cells are sorted by these indices.
         """
         n_columns = table.sizes.size + 1
-        # A cell is a number: its row × n_columns + its column. No prediction, −1, has column 0.
+        # Encode a cell as row × n_columns + column. The index −1, no prediction, has column 0.
         keys = truth.astype(np.int64) * n_columns + (predicted + 1)
         cells, documents = np.unique(keys, return_counts=True)
         true_sets, columns = np.divmod(cells, n_columns)
@@ -297,7 +288,8 @@ class ConfusionCells(NamedTuple):
         used_sets = used_sets[used_sets >= 0]
         labels_by_set = dict(zip(used_sets.tolist(), table.to_tuples(used_sets), strict=True))
         sorted_sets = sorted(labels_by_set, key=lambda index: mask_sort_key(labels_by_set[index]))
-        ranks = np.full(table.sizes.size + 1, -1)  # the last has the index −1, no prediction
+        # The index −1, for no prediction, selects the last rank, which stays −1.
+        ranks = np.full(table.sizes.size + 1, -1)
         ranks[sorted_sets] = np.arange(len(sorted_sets))
         order = np.lexsort((ranks[self.predicted], ranks[self.truth]))
         return ConfusionCells.from_counts(
@@ -305,7 +297,10 @@ class ConfusionCells(NamedTuple):
         )
 
     def renumber_present_labels(self) -> tuple[ConfusionCells, int]:
-        """Return the cells with new numbers from 0 for the labels that occur, and their count."""
+        """Return the cells with new numbers of labels, and the number of labels that occur.
+
+        The labels that occur are numbered from 0 without gaps.
+        """
         present = np.unique(np.concatenate([labels for _, labels in self.label_pairs]))
         hit_pairs, true_pairs, predicted_pairs = (
             (cells, np.searchsorted(present, labels)) for cells, labels in self.label_pairs
@@ -340,6 +335,7 @@ class ConfusionCells(NamedTuple):
         has_prediction = predicted > 0
         has_label = support + predicted > 0
         cell_f1 = np.where(has_label, 2 * hits / np.maximum(support + predicted, 1), 1.0)
+        # The totals of `ConfusionMargins`, in order, for one document of each cell.
         cell_columns = (
             np.ones_like(hits),
             is_correct,
@@ -354,8 +350,8 @@ class ConfusionCells(NamedTuple):
 
 
 def accuracy(margins: ConfusionMargins) -> Floats:
-    """Return the proportion of documents whose predicted labels are exactly the true ones."""
-    return _ratio(margins.correct, margins.documents, np.nan)
+    """Return the proportion of documents whose predicted labels are exactly the true labels."""
+    return _ratio(margins.correct, margins.documents)
 
 
 def micro_recall(margins: ConfusionMargins) -> Floats:
@@ -363,58 +359,58 @@ def micro_recall(margins: ConfusionMargins) -> Floats:
 
     For single-label documents this is the accuracy.
     """
-    return _ratio(margins.hits.sum(axis=-1), margins.support.sum(axis=-1), np.nan)
+    return _ratio(_sum_labels(margins.hits), _sum_labels(margins.support))
 
 
 def coverage(margins: ConfusionMargins) -> Floats:
     """Return the proportion of documents with a predicted label."""
-    return _ratio(margins.predicted_documents, margins.documents, np.nan)
+    return _ratio(margins.predicted_documents, margins.documents)
 
 
 def answered_accuracy(margins: ConfusionMargins) -> Floats:
     """Return the accuracy of the documents with a predicted label."""
-    return _ratio(margins.correct_predicted, margins.predicted_documents, np.nan)
+    return _ratio(margins.correct_predicted, margins.predicted_documents)
 
 
 def document_f1(margins: ConfusionMargins) -> Floats:
-    """Return the mean F1 of the labels of a document. It is 1 without true and predicted labels."""
-    return _ratio(margins.document_f1_sum, margins.documents, np.nan)
+    """Return the mean F1 of the labels of a document. A document without labels has F1 = 1."""
+    return _ratio(margins.document_f1_sum, margins.documents)
 
 
 def labels_per_document(margins: ConfusionMargins) -> Floats:
     """Return the mean number of true labels of a document."""
-    return _ratio(margins.support.sum(axis=-1), margins.documents, np.nan)
+    return _ratio(_sum_labels(margins.support), margins.documents)
 
 
 def labels_per_answer(margins: ConfusionMargins) -> Floats:
     """Return the mean number of predicted labels of a document."""
-    return _ratio(margins.predicted.sum(axis=-1), margins.documents, np.nan)
+    return _ratio(_sum_labels(margins.predicted), margins.documents)
 
 
 def precision(margins: ConfusionMargins) -> Floats:
     """Return for each class the proportion of its predictions that are right (IIR 8.1)."""
-    return _ratio(margins.hits, margins.predicted)
+    return _ratio(margins.hits, margins.predicted, default=0.0)
 
 
 def recall(margins: ConfusionMargins) -> Floats:
     """Return for each class the proportion of its documents that are found (IIR 8.2)."""
-    return _ratio(margins.hits, margins.support)
+    return _ratio(margins.hits, margins.support, default=0.0)
 
 
 def f1(margins: ConfusionMargins) -> Floats:
     """Return 2PR/(P + R) = 2·hits/(support + predicted) of each class (IIR 8.6)."""
-    return _ratio(2 * margins.hits, margins.support + margins.predicted)
+    return _ratio(2 * margins.hits, margins.support + margins.predicted, default=0.0)
 
 
 def macro(class_values: Floats, margins: ConfusionMargins) -> Floats:
     """Return the mean over the classes that occur as true or predicted label (IIR 13.6)."""
     occurs = (margins.support + margins.predicted) > 0
-    return _ratio((class_values * occurs).sum(axis=-1), occurs.sum(axis=-1), np.nan)
+    return _ratio((class_values * occurs).sum(axis=-1), occurs.sum(axis=-1))
 
 
 def micro_precision(margins: ConfusionMargins) -> Floats:
     """Return the proportion of predicted labels that are right (IIR 13.6)."""
-    return _ratio(margins.hits.sum(axis=-1), margins.predicted.sum(axis=-1))
+    return _ratio(_sum_labels(margins.hits), _sum_labels(margins.predicted), default=0.0)
 
 
 def micro_f1(margins: ConfusionMargins) -> Floats:
@@ -423,46 +419,47 @@ def micro_f1(margins: ConfusionMargins) -> Floats:
     It is the accuracy if every document has one true and one predicted label.
     """
     return _ratio(
-        2 * margins.hits.sum(axis=-1),
-        margins.support.sum(axis=-1) + margins.predicted.sum(axis=-1),
-        np.nan,
+        2 * _sum_labels(margins.hits),
+        _sum_labels(margins.support) + _sum_labels(margins.predicted),
     )
 
 
 def balanced_accuracy(margins: ConfusionMargins) -> Floats:
     """Return the mean recall of the classes of the documents (K. Brodersen and others, 2010)."""
-    return _ratio(recall(margins).sum(axis=-1), (margins.support > 0).sum(axis=-1), np.nan)
+    return _ratio(_sum_labels(recall(margins)), (margins.support > 0).sum(axis=-1))
 
 
 def matthews(margins: ConfusionMargins) -> Floats:
     """Return the correlation of true and predicted classes, −1 to 1 (Gorodkin 2004, eq. 8).
 
-    No prediction counts as one more class. The correlation is 0 if one side does not vary.
+    No prediction counts as one more class. The correlation is 0 if the true or the predicted
+    classes do not vary. Covariance and variances are in units of 1/n².
     """
-    n = margins.support.sum(axis=-1)
-    n_abstained = n - margins.predicted.sum(axis=-1)
+    n = _sum_labels(margins.support)
+    n_abstained = n - _sum_labels(margins.predicted)
     chance_hits = (margins.support * margins.predicted).sum(axis=-1)
-    covariance = margins.hits.sum(axis=-1) * n - chance_hits
+    covariance = _sum_labels(margins.hits) * n - chance_hits
     true_variance = n**2 - (margins.support**2).sum(axis=-1)
     predicted_variance = n**2 - (margins.predicted**2).sum(axis=-1) - n_abstained**2
-    correlation = _ratio(covariance, np.sqrt(np.maximum(true_variance * predicted_variance, 0)))
+    deviations = np.sqrt(np.maximum(true_variance * predicted_variance, 0))
+    correlation = _ratio(covariance, deviations, default=0.0)
     return np.where(n > 0, correlation, np.nan)
 
 
-def mark_wrong_documents(documents: ScoredDocuments, kind: type[Posterior]) -> Floats:
+def mark_wrong_documents(documents: ScoredDocuments, posterior_type: type[Posterior]) -> Floats:
     """Return 1 for documents whose labels are not predicted exactly, else 0, shape (n_docs,)."""
-    del kind  # a parameter of all losses
+    del posterior_type  # every loss of `Metric` takes it
     return (~documents.is_correct).astype(np.float64)
 
 
-def count_wrong_labels(documents: ScoredDocuments, kind: type[Posterior]) -> Floats:
+def count_wrong_labels(documents: ScoredDocuments, posterior_type: type[Posterior]) -> Floats:
     """Return the number of missed and of false labels of each document, shape (n_docs,)."""
-    del kind
+    del posterior_type
     hits, support, predicted = documents.count_labels()
     return np.asarray(support + predicted - 2 * hits, np.float64)
 
 
-def weight_mistakes_by_label(documents: ScoredDocuments, kind: type[Posterior]) -> Floats:
+def weight_mistakes_by_label(documents: ScoredDocuments, posterior_type: type[Posterior]) -> Floats:
     """Return the sum of 1 / (documents of the label) over wrong labels, shape (n_docs,).
 
     Wrong labels are missed and false labels. Of a wrong single-label document, only the missed
@@ -473,12 +470,11 @@ def weight_mistakes_by_label(documents: ScoredDocuments, kind: type[Posterior]) 
     support = np.maximum(np.bincount(labels, minlength=n_labels), 1)
     is_missed = ~documents.predicted.contains(rows, labels)
     missed = np.bincount(rows, is_missed / support[labels], documents.n).astype(np.float64)
-    if kind.is_exclusive:
+    if posterior_type.is_exclusive:
         return missed
-    predicted_rows, predicted_labels = documents.predicted.to_pairs()
-    is_false = ~documents.truth.contains(predicted_rows, predicted_labels)
-    false = np.bincount(predicted_rows, is_false / support[predicted_labels], documents.n)
-    return missed + false
+    rows, labels = documents.predicted.to_pairs()
+    is_false = ~documents.truth.contains(rows, labels)
+    return missed + np.bincount(rows, is_false / support[labels], documents.n)
 
 
 RANKING_DEPTHS = (1, 3, 5)
@@ -499,8 +495,8 @@ class Metric(NamedTuple):
     maximum: float = 1.0
     higher_is_better: bool = True
     has_interval: bool = True
-    label_kinds: tuple[type[Posterior], ...] = (ClassPosterior, LabelPosterior)
-    """The kinds of models that have the metric."""
+    posterior_types: tuple[type[Posterior], ...] = (ClassPosterior, LabelPosterior)
+    """The types of posterior, by single-label and multi-label models, that have the metric."""
     losses: Callable[[ScoredDocuments, type[Posterior]], Floats] | None = None
     """Computes the loss of each document, shape (n_docs,). A lower loss is a better metric."""
 
@@ -531,12 +527,12 @@ METRICS = {
     "micro_recall": Metric(micro_recall),
     "micro_f1": Metric(micro_f1, losses=count_wrong_labels),
     "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy"),
-    "matthews": Metric(matthews, "Matthews correlation", minimum=-1, label_kinds=_SINGLE_LABEL),
+    "matthews": Metric(matthews, "Matthews correlation", minimum=-1, posterior_types=_SINGLE_LABEL),
     **{
-        f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy", label_kinds=_SINGLE_LABEL)
+        f"top_{k}_accuracy": Metric(title=f"top-{k} accuracy", posterior_types=_SINGLE_LABEL)
         for k in TOP_K
     },
-    # An interval of these two would need a ranking for every replicate.
+    # An interval of an area or an average precision would need a ranking for every replicate.
     "macro_roc_auc": Metric(title="area under ROC (AUC), macro", has_interval=False),
     "macro_average_precision": Metric(title="average precision (AP), macro", has_interval=False),
     "coverage": Metric(coverage),
@@ -548,49 +544,54 @@ METRICS = {
     "ece": Metric(higher_is_better=False),
     "mean_cost": Metric(minimum=-inf, maximum=inf, higher_is_better=False),
     **{
-        f"precision_at_{k}": Metric(title=f"precision at {k}", label_kinds=_MULTI_LABEL)
+        f"precision_at_{k}": Metric(title=f"precision at {k}", posterior_types=_MULTI_LABEL)
         for k in RANKING_DEPTHS
     },
-    "ndcg_at_5": Metric(title="nDCG at 5", label_kinds=_MULTI_LABEL),
-    "lrap": Metric(title="label ranking average precision (LRAP)", label_kinds=_MULTI_LABEL),
-    "document_f1": Metric(document_f1, "F1 of a document", label_kinds=_MULTI_LABEL),
-    "subset_accuracy": Metric(accuracy, label_kinds=_MULTI_LABEL),
+    "ndcg_at_5": Metric(title="nDCG at 5", posterior_types=_MULTI_LABEL),
+    "lrap": Metric(title="label ranking average precision (LRAP)", posterior_types=_MULTI_LABEL),
+    "document_f1": Metric(document_f1, "F1 of a document", posterior_types=_MULTI_LABEL),
+    "subset_accuracy": Metric(accuracy, posterior_types=_MULTI_LABEL),
     "labels_per_document": Metric(
-        labels_per_document, "labels of a document", maximum=inf, label_kinds=_MULTI_LABEL
+        labels_per_document, "labels of a document", maximum=inf, posterior_types=_MULTI_LABEL
     ),
     "labels_per_answer": Metric(
-        labels_per_answer, "labels of an answer", maximum=inf, label_kinds=_MULTI_LABEL
+        labels_per_answer, "labels of an answer", maximum=inf, posterior_types=_MULTI_LABEL
     ),
     "set_coverage": Metric(),
     "set_size": Metric(maximum=inf, higher_is_better=False),
 }
 """The metrics by name.
 
-Metrics without a function are computed in `nbtext.metrics.evaluation` and `nbtext.metrics.ranking`;
-those of prediction sets are computed in `nbtext.guarantees`.
+Metrics without a function are computed in `nbtext.metrics.evaluation` and `nbtext.metrics.ranking`,
+and metrics of prediction sets in `nbtext.guarantees`.
 """
 
 
 def compute_rates(
-    margins: ConfusionMargins, kind: type[Posterior] = ClassPosterior
+    margins: ConfusionMargins, posterior_type: type[Posterior] = ClassPosterior
 ) -> dict[str, Floats]:
     """Return the metrics of the confusion table by name, each of shape (…)."""
     return {
         name: metric.function(margins)
         for name, metric in METRICS.items()
-        if kind in metric.label_kinds and metric.function is not None
+        if posterior_type in metric.posterior_types and metric.function is not None
     }
 
 
 def _sum_by_label(counts: Counts, labels: Ints, n_labels: int) -> Floats:
-    """Sum counts, shape (…, n), by label, shape (n,); return shape (…, n_labels)."""
+    """Return the sums, shape (…, n_labels), of counts, shape (…, n), by their label, shape (n,)."""
     return np.apply_along_axis(lambda row: np.bincount(labels, row, n_labels), -1, counts)
 
 
-def _ratio(numerator: Counts, denominator: Counts, default: float = 0.0) -> Floats:
+def _sum_labels(counts: Floats) -> Floats:
+    """Return the sum over labels, shape (…), of counts, shape (…, n_labels)."""
+    return counts.sum(axis=-1)
+
+
+def _ratio(numerator: Counts, denominator: Counts, default: float = np.nan) -> Floats:
     """Return the quotient, or ``default`` if the denominator is 0.
 
-    The default of rates is 0, as scikit-learn's zero_division=0.
+    It is 0 for precision, recall and F1, as in scikit-learn with zero_division=0.
     """
     quotients = np.full(np.shape(numerator), default)
     return np.divide(numerator, denominator, out=quotients, where=denominator > 0)

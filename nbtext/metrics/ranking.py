@@ -1,8 +1,8 @@
 """Ranking metrics: of documents by the score of a label, and of the labels of a document.
 
 The area under the ROC curve and average precision rank documents, one label against the rest. They
-need all scores at once, so they are not computed for more than `MAX_RANKING_SCORES`. Other metrics
-rank the labels of each document of a multi-label model. `nbtext.metrics.evaluation` uses both.
+need all scores at once, so they are not computed for more than `MAX_RANKING_SCORES` scores. Other
+metrics rank the labels of each document of a multi-label model.
 
 Sources: M. Zhang, Z. Zhou, A review on multi-label learning algorithms (2014); K. Järvelin,
 J. Kekäläinen, Cumulated gain-based evaluation of IR techniques (2002), for nDCG. Definitions agree
@@ -38,8 +38,8 @@ It exceeds the largest rounding error observed.
 class RankingMetrics(NamedTuple):
     """Metrics by class, shape (n_classes,).
 
-    A metric is nan for a class that no document has or all documents have, and for all classes if
-    there are too many scores.
+    A metric is nan for a class of no document or of all documents. All are nan if there are too
+    many scores.
     """
 
     roc_auc: Floats
@@ -64,10 +64,12 @@ def compute_ranking_metrics(
     order = np.argsort(labels, kind="stable")
     present_labels, starts = np.unique(labels[order], return_index=True)
     documents_by_label = np.split(documents[order], starts[1:])
-    # Without labels, `split` returns one empty array.
+    # Without labels, `split` returns one empty array, which `zip` drops.
     for k, label_documents in zip(present_labels.tolist(), documents_by_label, strict=False):
-        if k < n_classes and label_documents.size < len(truth):
-            ranks = _rank_with_ties(np.concatenate([block[:, k] for block in blocks]), units)
+        has_both = label_documents.size < len(truth)  # documents with and without the label
+        if k < n_classes and has_both:
+            log_probability = np.concatenate([block[:, k] for block in blocks])
+            ranks = _rank_with_ties(log_probability, units)
             positives = np.sort(ranks[label_documents])
             ranks.sort()
             metrics.roc_auc[k] = area_under_roc(ranks, positives)
@@ -93,15 +95,16 @@ def _rank_with_ties(log_probability: Floats, units: Floats) -> Ints:
     with np.errstate(invalid="ignore"):  # −∞ minus −∞ is not a step
         is_step = np.diff(ascending) > np.maximum(tolerance[1:], tolerance[:-1])
     ranks = np.zeros(order.size, np.int64)
-    ranks[order[1:]] = np.cumsum(is_step)
+    ranks[order[1:]] = np.cumsum(is_step)  # the first rank stays 0
     return ranks
 
 
 def area_under_roc(scores: Array, positives: Array) -> float:
     """Return the probability that a document of the class scores higher than another document.
 
-    Ties count half: this is the Mann–Whitney statistic. ``scores`` (or ranks), shape (n_docs,), and
-    ``positives``, the scores of the class, are ascending.
+    Ties count half: this is the Mann–Whitney statistic (R − n(n + 1)/2) / (n·(N − n)), where R is
+    the sum of the ranks of the n documents of the class among all N documents. ``scores`` (or
+    ranks), shape (n_docs,), and ``positives``, the scores of the class, are ascending.
 
     Source: J. Hanley, B. McNeil (1982).
     """
@@ -113,9 +116,12 @@ def area_under_roc(scores: Array, positives: Array) -> float:
 
 
 def average_precision(scores: Array, positives: Array) -> float:
-    """Return Σ over thresholds of (gain in recall) × precision (IIR 8.4).
+    """Return Σ over thresholds of (gain in recall) × precision.
 
-    Equal scores share a threshold. See `area_under_roc` for the arguments.
+    Equal scores share a threshold. Each of n documents of the class gains 1/n in recall, so this is
+    the mean precision over these documents. See `area_under_roc` for the arguments.
+
+    Source: Manning, Raghavan, Schütze, Introduction to Information Retrieval (2008), 8.4.
     """
     n_hits = positives.size - np.searchsorted(positives, positives, "left")
     n_retrieved = scores.size - np.searchsorted(scores, positives, "left")
@@ -152,9 +158,9 @@ def compute_label_ranking_metrics(truth: Mask, log_posterior: Floats) -> Floats:
     is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
     precisions = [is_true[:, :k].sum(axis=1) / k for k in RANKING_DEPTHS]
 
-    discounts = 1 / np.log2(np.arange(2, RANKING_DEPTHS[-1] + 2))  # of each rank
+    discounts = 1 / np.log2(np.arange(2, RANKING_DEPTHS[-1] + 2))  # of ranks from 1
     gains = is_true[:, : discounts.size] @ discounts[: is_true.shape[1]]
-    # By number of true labels. The gain of a document without labels is 0, and 0 / ∞ = 0.
+    # By number of true labels from 0. A document without labels has the gain 0, and 0 / ∞ = 0.
     ideal_gains = np.append(np.inf, discounts.cumsum())
     ndcg = gains / ideal_gains[np.minimum(n_true, discounts.size)]
 

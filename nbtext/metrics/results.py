@@ -34,16 +34,7 @@ def to_json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN40
             return None
         return value if digits is None else float(f"{value:.{digits}g}")
     if is_dataclass(value):
-        record: dict[str, Any] = {}
-        for item in fields(value):
-            entry = to_json_values(getattr(value, item.name), digits)
-            if item.metadata == JSON_ENTRIES:
-                record |= entry
-            elif not item.metadata or (
-                item.metadata == JSON_UNLESS_EMPTY and entry not in (None, {})
-            ):
-                record[item.name] = entry
-        return record
+        return _to_json_object(value, digits)
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
@@ -51,6 +42,21 @@ def to_json_values(value: Any, digits: int | None = None) -> Any:  # noqa: ANN40
     if isinstance(value, (list, tuple)):
         return [to_json_values(entry, digits) for entry in value]
     return value
+
+
+def _to_json_object(record: Any, digits: int | None) -> dict[str, Any]:  # noqa: ANN401
+    """Return the fields of a dataclass as values for `json`, as the metadata of each requires."""
+    values: dict[str, Any] = {}
+    for item in fields(record):
+        value = to_json_values(getattr(record, item.name), digits)
+        if item.metadata == JSON_ENTRIES:
+            values |= value
+        elif item.metadata == JSON_UNLESS_EMPTY:
+            if value not in (None, {}):
+                values[item.name] = value
+        elif item.metadata != NOT_IN_JSON:
+            values[item.name] = value
+    return values
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,11 @@ class ReliabilityBin(NamedTuple):
     low: float
     high: float
     documents: int
-    confidence: float | None
-    """Mean probability. Like the next fields, it is None in an empty bin."""
-    accuracy: float | None
-    interval: Interval | None
+    """Number of documents. If it is 0, the next fields are None."""
+    confidence: float | None = None
+    """Mean probability."""
+    accuracy: float | None = None
+    interval: Interval | None = None
     """95 % interval of the accuracy."""
 
 
@@ -105,7 +112,7 @@ class ProbabilityResult(NamedTuple):
     """How well the probabilities of the most probable classes agree with the accuracy."""
 
     bins: tuple[ReliabilityBin, ...]
-    """By ascending probability, with empty bins."""
+    """By ascending probability, including empty bins."""
     log_loss: float | None
     """In nats. None if infinite."""
     brier: float | None
@@ -154,7 +161,7 @@ class KnownResult(NamedTuple):
 
 @dataclass(frozen=True)
 class SliceResult:
-    """Metrics of some of the documents, at least one."""
+    """Metrics of one or more documents with the same value in a column."""
 
     n: int
     accuracy: float
@@ -209,8 +216,8 @@ class EvaluationResult:
     confusion: Mapping[str, Mapping[str, int]] = field(metadata=JSON_UNLESS_EMPTY)
     """Number of documents by true label and predicted label, without zeros.
 
-    Of multi-label models these are label sets as text for people. The empty text is no prediction
-    or the empty set.
+    For multi-label models, each text is a set of labels. The empty text means no prediction, or the
+    empty set.
     """
     has_one_label: bool = field(metadata=NOT_IN_JSON)
     """True for single-label models."""
@@ -239,9 +246,9 @@ class EvaluationResult:
 
     @property
     def mistakes(self) -> list[tuple[str, str, int]]:
-        """Pairs of true and wrongly predicted label with the number of documents.
+        """True label, wrongly predicted label and number of documents, largest number first.
 
-        The most frequent come first. See ``confusion`` for the texts.
+        The labels are texts of ``confusion``.
         """
         cells = [
             (truth, predicted, n)
@@ -252,5 +259,5 @@ class EvaluationResult:
         return sorted(cells, key=lambda cell: -cell[2])
 
 
-METRIC_FIELDS = frozenset(item.name for item in fields(EvaluationResult))
+RESULT_FIELDS = frozenset(item.name for item in fields(EvaluationResult))
 """Names of all fields of an `EvaluationResult`."""
