@@ -78,7 +78,7 @@ VALUE_ALIASES: dict[str, dict[str, str]] = {
 """Aliases of values by option, each with the canonical name. Help and completion omit them."""
 
 _BYTES_BY_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SIZE_LIMIT_BYTES = 2**62  # sizes fit into 64 bits, even doubled
+_SIZE_LIMIT_BYTES = 2**62  # sizes must fit into 64 bits
 _SECONDS_BY_UNIT = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -107,8 +107,7 @@ if TYPE_CHECKING:
 class _OneOf:
     """A check for one of several names, or for a value that passes the check ``otherwise``.
 
-    ``expected`` describes such a value in messages. ``aliases`` has the canonical names of further
-    names.
+    ``expected`` describes such a value in messages. ``aliases`` maps further names to ``choices``.
     """
 
     def __init__(

@@ -82,6 +82,7 @@ class InputPath(click.types.StringParamType):
         return prefix + path
 
     def _is_path(self, value: str) -> bool:
+        """Return False if the value is a name."""
         return not self._or_name or os.path.lexists(value)
 
     def require_harmless(self, path: str, folder: str) -> None:
@@ -99,7 +100,7 @@ class PathList(InputPath):
         from nbtext.corpus.streams import read_list_file
 
         super().require_harmless(path, folder)
-        listed_paths = re.split(rb"[\0\n]", read_list_file(path))  # with --null or without
+        listed_paths = re.split(rb"[\0\n]", read_list_file(path))  # NUL is for --null
         for listed_path in listed_paths:
             super().require_harmless(os.fsdecode(listed_path), folder)
 
@@ -179,7 +180,7 @@ class Address(click.types.StringParamType):
     name = "address"
 
     def resolve_default(self, value: str, _: str, *, is_discovered: bool) -> str:
-        """Return the value. Raise `UsageError` in a discovered file: the machine may send code."""
+        """Return the value. Raise `UsageError` for a discovered file: the machine may send code."""
         if is_discovered:
             raise UsageError("an address is not taken from a file that was found")
         return value
@@ -213,7 +214,7 @@ class _Default(NamedTuple):
     """The default of an option."""
 
     value: object
-    """As in the file, or text. Once checked, it is as on the command line: a bool, text or list."""
+    """As in the file, or text. `_check_default` returns it as on the command line."""
     source: str
     """The origin in words: the file with its table, or ``$VARIABLE``."""
     file: _DefaultsFile | None = None

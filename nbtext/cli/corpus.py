@@ -99,6 +99,7 @@ class CommandCorpus(Corpus):
             on_problem=messages.report_failed_document,
         )
         _keep_freed_memory()
+        # The fields of `Corpus` without an argument above:
         self.reports_progress = progress and not is_typed and messages.standard_error_is_terminal()
         self.allowed_folder = find_folder_of_paths()
         self.condition = documents.where
@@ -219,9 +220,9 @@ def _get_corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
 
 
 def _locate_texts(documents: Options) -> Options:
-    """Replace standard input by the texts of ``--text``, as lines of JSON, and return its path.
+    """Replace standard input by the texts of ``--text``, and return options that read it.
 
-    The lines have no attributes, so their values are unknown. Other formats must have them.
+    The texts become lines of JSON, because these may lack the values of attributes.
     """
     lines = []
     for number, text in enumerate(documents.text, 1):

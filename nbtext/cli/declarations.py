@@ -248,7 +248,7 @@ def _find_excluded_defaults(command: click.Command, ctx: click.Context) -> list[
                     f"{option} of the file of defaults is ignored: {problem.message}",
                     level="notice",
                 )
-    require_compatible_options(name, values)
+    require_compatible_options(name, values)  # options of the command line exclude each other
     return excluded_names
 
 

@@ -250,11 +250,11 @@ class ConfusionCells(NamedTuple):
 
         The cells are sorted by these indices.
         """
+        # The key of a cell is row × n_columns + column. Column 0 is no prediction, the index −1.
         n_columns = table.sizes.size + 1
-        # Encode a cell as row × n_columns + column. The index −1, no prediction, has column 0.
         keys = truth.astype(np.int64) * n_columns + (predicted + 1)
-        cells, documents = np.unique(keys, return_counts=True)
-        true_sets, columns = np.divmod(cells, n_columns)
+        cell_keys, documents = np.unique(keys, return_counts=True)
+        true_sets, columns = np.divmod(cell_keys, n_columns)
         return cls.from_counts(true_sets, columns - 1, documents.astype(np.int64), table)
 
     @classmethod
@@ -305,10 +305,10 @@ class ConfusionCells(NamedTuple):
         hit_pairs, true_pairs, predicted_pairs = (
             (cells, np.searchsorted(present, labels)) for cells, labels in self.label_pairs
         )
-        cells = self._replace(
+        renumbered = self._replace(
             hit_pairs=hit_pairs, true_pairs=true_pairs, predicted_pairs=predicted_pairs
         )
-        return cells, present.size
+        return renumbered, present.size
 
     def count_labels(self) -> tuple[Ints, Ints, Ints]:
         """Return the numbers of correct, true and predicted labels of a document of each cell.
@@ -333,8 +333,8 @@ class ConfusionCells(NamedTuple):
         hits, support, predicted = self.count_labels()
         is_correct = self.truth == self.predicted
         has_prediction = predicted > 0
-        has_label = support + predicted > 0
-        cell_f1 = np.where(has_label, 2 * hits / np.maximum(support + predicted, 1), 1.0)
+        n_labels_of_both = support + predicted
+        cell_f1 = np.where(n_labels_of_both > 0, 2 * hits / np.maximum(n_labels_of_both, 1), 1.0)
         # The totals of `ConfusionMargins`, in order, for one document of each cell.
         cell_columns = (
             np.ones_like(hits),
@@ -405,7 +405,7 @@ def f1(margins: ConfusionMargins) -> Floats:
 def macro(class_values: Floats, margins: ConfusionMargins) -> Floats:
     """Return the mean over the classes that occur as true or predicted label (IIR 13.6)."""
     occurs = (margins.support + margins.predicted) > 0
-    return _ratio((class_values * occurs).sum(axis=-1), occurs.sum(axis=-1))
+    return _ratio(_sum_labels(class_values * occurs), occurs.sum(axis=-1))
 
 
 def micro_precision(margins: ConfusionMargins) -> Floats:
@@ -437,10 +437,10 @@ def matthews(margins: ConfusionMargins) -> Floats:
     """
     n = _sum_labels(margins.support)
     n_abstained = n - _sum_labels(margins.predicted)
-    chance_hits = (margins.support * margins.predicted).sum(axis=-1)
+    chance_hits = _sum_labels(margins.support * margins.predicted)
     covariance = _sum_labels(margins.hits) * n - chance_hits
-    true_variance = n**2 - (margins.support**2).sum(axis=-1)
-    predicted_variance = n**2 - (margins.predicted**2).sum(axis=-1) - n_abstained**2
+    true_variance = n**2 - _sum_labels(margins.support**2)
+    predicted_variance = n**2 - _sum_labels(margins.predicted**2) - n_abstained**2
     deviations = np.sqrt(np.maximum(true_variance * predicted_variance, 0))
     correlation = _ratio(covariance, deviations, default=0.0)
     return np.where(n > 0, correlation, np.nan)
@@ -496,7 +496,7 @@ class Metric(NamedTuple):
     higher_is_better: bool = True
     has_interval: bool = True
     posterior_types: tuple[type[Posterior], ...] = (ClassPosterior, LabelPosterior)
-    """The types of posterior, by single-label and multi-label models, that have the metric."""
+    """The types of posterior that have the metric: of single-label models, multi-label, or both."""
     losses: Callable[[ScoredDocuments, type[Posterior]], Floats] | None = None
     """Computes the loss of each document, shape (n_docs,). A lower loss is a better metric."""
 
@@ -583,9 +583,9 @@ def _sum_by_label(counts: Counts, labels: Ints, n_labels: int) -> Floats:
     return np.apply_along_axis(lambda row: np.bincount(labels, row, n_labels), -1, counts)
 
 
-def _sum_labels(counts: Floats) -> Floats:
-    """Return the sum over labels, shape (…), of counts, shape (…, n_labels)."""
-    return counts.sum(axis=-1)
+def _sum_labels(values: Floats) -> Floats:
+    """Return the sum over labels, shape (…), of values, shape (…, n_labels)."""
+    return values.sum(axis=-1)
 
 
 def _ratio(numerator: Counts, denominator: Counts, default: float = np.nan) -> Floats:
