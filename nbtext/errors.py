@@ -21,6 +21,7 @@ MAX_LISTED_LABEL_CHARS = 50
 """Limit of a label in a list of sizes."""
 
 _OPTION_NAME = re.compile(r"(?<![\w-])--(?:set )?([a-z][a-z-]*)")
+"""An option in a message, such as ``--ngrams`` or ``--set l2``."""
 
 
 class NbtextError(Exception):

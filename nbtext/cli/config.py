@@ -23,7 +23,7 @@ from click.core import ParameterSource
 from nbtext.cli.messages import emit, find_last_value
 from nbtext.errors import PathError, UsageError, describe_os_error, did_you_mean
 from nbtext.report.output_formats import shorten_middle
-from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS
+from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS, Parameter
 
 MAX_START_BYTES = 1 << 16
 """Bytes that are read of a file to find out whether nbtext wrote it."""
@@ -505,9 +505,7 @@ def _get_long_name(option: click.Option) -> str:
 def _format_value(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value)
+    return Parameter.format_value(value)
 
 
 def describe_defaults(context: click.Context, arguments: Sequence[str]) -> str:

@@ -115,6 +115,7 @@ class Command(click.Command):
             if excluded_names:
                 for name in excluded_names:
                     del defaults[name]  # from ``ctx.default_map`` too, which is the same dict
+                # Parse again without the excluded defaults.
                 ctx.params.clear()
                 remaining = super().parse_args(ctx, args)
             return remaining
@@ -187,6 +188,7 @@ class Command(click.Command):
         # "=" separates words too, as in --option=value.
         example_words = set(" ".join(examples).replace("=", " ").split())
         shows_all = HELP_ALL_KEY in ctx.meta
+        # All groups from the start, so that the panels are in their order.
         records: dict[str, list[tuple[str, str]]] = {group: [] for group in OPTION_GROUPS}
         for param in self.params:
             if not isinstance(param, Option):
@@ -504,6 +506,7 @@ def option(names: str, text: str, *, group: str, is_late: bool = False, **attrib
             )
         ]
 
+    # The default of the field, for records that Python code creates.
     default = attributes.get("default")
     if attributes.get("required"):
         default = MISSING

@@ -337,6 +337,7 @@ class Evaluation:
             name = f"top_{k}_accuracy"
             if self.posterior_type in METRICS[name].posterior_types:
                 is_hit = documents.rank < k
+                # Among k or fewer classes, every document would be a hit.
                 metrics[name] = mean_or_nan(is_hit) if k < self._n_known else np.nan
         for name, values in ranking._asdict().items():
             metrics[f"macro_{name}"] = mean_or_nan(values[np.isfinite(values)])

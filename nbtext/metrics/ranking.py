@@ -60,6 +60,7 @@ def compute_ranking_metrics(
     if not blocks:
         return metrics
     units = np.concatenate([_compute_units(block) for block in blocks])
+    # Group the documents by label.
     documents, labels = truth.to_pairs()
     order = np.argsort(labels, kind="stable")
     present_labels, starts = np.unique(labels[order], return_index=True)
