@@ -37,11 +37,10 @@ class _Classify(declarations.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        is_filter = "--mail-filter" in args  # before parsing, which empties ``args``
         try:
             return super().make_context(info_name, args, parent, **extra)
         except (click.UsageError, NbtextError):
-            if is_filter:
+            if "--mail-filter" in args:
                 from nbtext.cli.mail_filter import pass_through
 
                 pass_through()
