@@ -956,7 +956,7 @@ class Reading(SettingsBase):
         "NAME",
         _OneOf("auto", *FORMATS),
         f"Layout of the corpus: {', '.join(FORMATS)}. That is {_FORMAT_DESCRIPTIONS}. auto: "
-        "recognise it by directory and name, in training also by the first line.",
+        "detect it from the directory and the name, in training also from the first line.",
         common=True,
     )
     document: str = declare(
@@ -964,71 +964,71 @@ class Reading(SettingsBase):
         "KIND",
         _OneOf("auto", "text", "html", "mail", KIND_BY_NAME),
         f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. html: count the text "
-        f"that a browser shows; mail: count the chosen headers and the text parts; {KIND_BY_NAME}: "
-        "mail for files .eml and .emlx, html for .html, .htm and .xhtml, text for all others. "
-        f"auto: the kind that all files have by their names, {KIND_BY_NAME} if they differ. "
-        "Documents in other formats than dir are text by default; mbox and maildir always hold "
-        "mail.",
+        "that a browser shows; mail: count the chosen headers and the text parts; "
+        f"{KIND_BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text "
+        f"for all others. auto: the kind that the names of all files show, {KIND_BY_NAME} if they "
+        "differ. Documents in other formats than dir are text by default; mbox and maildir always "
+        "contain mail.",
     )
     headers: str = declare(
         "auto",
         "auto|NAMES",
         check_names,
-        "Headers of a mail that count. auto: the subject as text, and it and all others as fields, "
-        "except those that could give the class away. Or names, separated by commas: these are "
+        "Headers of a mail that count. auto: the subject as text, and all headers as fields, "
+        "except headers that could reveal the class. Names, separated by commas: these headers as "
         "text.",
     )
     structure: bool | None = declare(
         None,
         "",
         _check_flag,
-        "Count what a mail looks like: its parts, HTML tags, colours and links. By default with "
-        "--headers auto.",
+        "Count the structure of a mail: its parts, HTML tags, colours and links. On by default "
+        "with --headers auto.",
         is_rare=True,
     )
     drop_quotes: bool = declare(
-        False, "", _check_flag, "Ignore what a mail quotes from the one it answers.", is_rare=True
+        False, "", _check_flag, "Ignore quotes from the mail that is answered.", is_rare=True
     )
     drop_signatures: bool = declare(
         False,
         "",
         _check_flag,
-        'Ignore the signature of a mail. It is all that follows the last line "--".',
+        'Ignore the signature of a mail: everything after the last line "--".',
         is_rare=True,
     )
     label_column: str | None = declare(
         None,
         "COLUMNS",
         check_text_columns,
-        "Column of the class: a name, or a number from 1. A name means that the table has a header "
-        "line. In jsonl it is a key, by default label; in mail a header such as X-Gmail-Labels, "
-        "which has several labels. By default it is recognised by the header or the values, else "
-        "it is column 1. Several names, with commas between them: there is a column for each "
-        "label, with 1 where a document has it.",
+        "Column of the class: a name, or a number from 1. A name means that the table has a "
+        "header line. In jsonl it is a key, by default label; in mail a header such as "
+        "X-Gmail-Labels, which has several labels. By default it is detected from the header or "
+        "the values, else it is column 1. Several names, separated by commas: a column for each "
+        "label, with 1 if a document has it.",
         common=True,
     )
     label_pattern: str | None = declare(
         None,
         "REGEX",
         _check_group,
-        "The class is in the name of the file: what the group of this regular expression finds "
-        "first, as '([a-z]+)_' in spam_17.txt. Folders are no classes.",
+        "The class is part of the name of the file: the first match of the group in this regular "
+        "expression, such as '([a-z]+)_' in spam_17.txt. Folders are then not classes.",
     )
     label_separator: str | None = declare(
         None,
         "TEXT",
         check_text,
-        "Documents have several labels: this text stands between two, as in grain;wheat. An empty "
-        "cell has none. White space around labels is dropped. list: each cell is a list in "
-        "brackets, as JSON and Python write it.",
+        "Documents have several labels, separated by this text, as in grain;wheat. An empty cell "
+        "has none. White space around labels is dropped. list: each cell is a list in brackets, "
+        "as JSON and Python write it.",
     )
     text_column: str | None = declare(
         None,
         "COLUMNS",
         check_text_columns,
-        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl they "
-        "are keys, a.b for b inside a, by default text. By default the column is recognised as "
-        "that of the class is, else it is column 2. none: there is no text.",
+        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl "
+        "they are keys, a.b for b inside a, by default text. By default it is detected like the "
+        "column of the class, else it is column 2. none: there is no text.",
         common=True,
     )
     records: str | None = declare(
@@ -1040,8 +1040,8 @@ class Reading(SettingsBase):
         is_rare=True,
     )
     file_column: str | None = _declare_column(
-        "Column of paths, from the folder of the table: each document is the file at the path. In "
-        "jsonl it is a key.",
+        "Column of paths of files, relative to the folder of the table; each file is a document. "
+        "In jsonl it is a key.",
     )
     tag_fields: str | None = declare(
         None,
@@ -1056,17 +1056,15 @@ class Reading(SettingsBase):
         "line."
     )
     categorical: str | None = _declare_columns(
-        "Columns of categories to count besides the text, separated by commas. They are combined "
-        "with the text as independent features. NAME=N declares N different values even if "
-        "training has fewer: face=6 for a die. With columns of this kind there is a text only if "
-        "--text-column is given.",
+        "Columns of categories, separated by commas. They are combined with the text as "
+        "independent features. NAME=N declares N different values even if training has fewer: "
+        "face=6 for a die. With such columns, text is read only if --text-column is given.",
     )
     count: str | None = _declare_columns(
-        "Columns of whole numbers from 0 to use besides the text. Otherwise like --categorical."
+        "Columns of whole numbers from 0. Otherwise like --categorical."
     )
     numeric: str | None = _declare_columns(
-        "Columns of real numbers to use besides the text. Otherwise like --categorical. An empty "
-        "cell is an unknown value."
+        "Columns of real numbers. Otherwise like --categorical. An empty cell is an unknown value."
     )
     weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "
@@ -1078,8 +1076,9 @@ class Reading(SettingsBase):
         "",
         _check_flag,
         "Read the first row of a table as its header, or as a document. By default it is a header "
-        "if a column is given by name, or if no column is given and it looks like one. With "
-        "columns given by number, a first row that looks like a header ends with status 2.",
+        "if a column is given by name, or if no column is given and it looks like one. If columns "
+        "are given by number and the first row looks like a header, the command exits with status "
+        "2.",
     )
     delimiter: str | None = declare(
         None,
@@ -1191,7 +1190,7 @@ WHERE = Parameter(
     "COLUMN=VALUE",
     check_condition,
     "Read only rows with this value in this column, such as split=train, or with another: "
-    "split!=test. In jsonl it is a key, in mail a header: from=ann@example.org reads the mails "
+    "split!=test. In jsonl it is a key, in mail a header: from=ann@example.org reads only mail "
     "with this address in From.",
 )
 
@@ -1200,9 +1199,9 @@ ON_ERROR = Parameter(
     "record",
     "WHAT",
     _OneOf(*get_args(OnError)),
-    "What to do with a document that cannot be read: record, skip or fail. It is reported and "
-    "makes the exit status 1. record: read the others, and let classify print a record that says "
-    "why; skip: print no record; fail: stop at once and write nothing.",
+    "What to do with an unreadable document: record, skip or fail. It is reported, and the exit "
+    "status is 1. record: read the others, and let classify print a record with the reason; skip: "
+    "print no record; fail: stop at once and write nothing.",
 )
 
 ALLOW_UNREADABLE = Parameter(
@@ -1210,8 +1209,8 @@ ALLOW_UNREADABLE = Parameter(
     None,
     "N|P%",
     check_allowance,
-    "Accept that so many documents of a corpus, or this share such as 1%, cannot be read: the exit "
-    "status is then 0. With more, it is 1 and nothing is written.",
+    "Accept up to N unreadable documents, or a proportion such as 1%: the exit status is then 0. "
+    "With more, it is 1 and nothing is written.",
 )
 
 FILES_FROM = Parameter(
@@ -1219,9 +1218,9 @@ FILES_FROM = Parameter(
     None,
     "FILE",
     check_text,
-    "Read more CORPUS paths from FILE, one a line; - is standard input. A line that is only - is a "
-    "file of that name. Commands that need classes, such as train, expect a corpus on each line, "
-    "not a single document.",
+    "Read more CORPUS paths from FILE, one per line; - is standard input. A line - is a file of "
+    "that name. Commands that need classes, such as train, expect a corpus on each line, not a "
+    "single document.",
 )
 
 NULL = Parameter(
@@ -1247,7 +1246,10 @@ class Settings(SettingsBase):
         "multinomial",
         "NAME",
         _OneOf(*CLASSIFIERS, aliases=VALUE_ALIASES["classifier"]),
-        f"Kind of model: {', '.join(CLASSIFIERS)}. The guide to models compares them.",
+        f"Kind of model: {', '.join(CLASSIFIERS)}. multinomial: naive Bayes on counts; bernoulli: "
+        "on the presence of terms; complement: by the words that the other classes lack; "
+        "gaussian: discriminant analysis of latent features; logistic: regression, slower and "
+        "often more accurate; average: the weighted mean of several.",
         common=True,
     )
     language: str = _declare_analysis(
@@ -1259,9 +1261,8 @@ class Settings(SettingsBase):
             otherwise=_check_language_code,
             expected="a code such as de",
         ),
-        "Language of the documents, for stop words and stemmer. A code such as de or pt-BR will "
-        f"do; or one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have "
-        "neither.",
+        "Language of the documents, for stop words and stemmer. A code such as de or pt-BR; or "
+        "one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
         common=True,
     )
     stop_words: str | tuple[str, ...] = _declare_analysis(
@@ -1269,7 +1270,7 @@ class Settings(SettingsBase):
         "NAME|FILE",
         _check_stop_words,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list "
-        "of --language. auto: that list too, unless left-out documents are clearly answered better "
+        "of --language. auto: that list, unless held-out documents are predicted clearly better "
         "without it, or fewer than 50 of them not worse; with --ngrams always the list.",
         common=True,
     )
@@ -1294,9 +1295,9 @@ class Settings(SettingsBase):
         "auto",
         "WHAT",
         Unspaced,
-        "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. The "
-        "scripts are Chinese, Japanese, Thai, Lao, Khmer and Burmese. words: what stands between "
-        "spaces and punctuation. auto: pairs, unless left-out documents are clearly answered "
+        "In scripts without spaces, count pairs of characters, or words: auto, pairs or words. "
+        "The scripts are Chinese, Japanese, Thai, Lao, Khmer and Burmese. words: the text between "
+        "spaces and punctuation. auto: pairs, unless held-out documents are predicted clearly "
         "better with words, or with both; with --ngrams, --set char-ngrams, --set "
         "surface-forms=true or --seeds always pairs.",
         is_rare=True,
@@ -1306,7 +1307,7 @@ class Settings(SettingsBase):
         "",
         _check_flag,
         "Also store the full words behind each stem. select-features, generate and inspect --term "
-        "show them. Answers stay the same; training takes longer, and the model is larger.",
+        "show them. Predictions stay the same; training takes longer, and the model is larger.",
         group="words",
         affects="counts",
         is_rare=True,
@@ -1322,8 +1323,9 @@ class Settings(SettingsBase):
         None,
         "N|N-M",
         check_span,
-        "Also count sequences of N to M characters in each word. Stop words have none, and words "
-        "are not stemmed for it. The beginning and the end of a word count as a character each.",
+        "Also count sequences of N to M characters in each word. Stop words are skipped, and "
+        "words are not stemmed first. The beginning and the end of a word count as a character "
+        "each.",
         is_rare=True,
     )
     min_df: int = declare(
@@ -1333,7 +1335,7 @@ class Settings(SettingsBase):
         1.0,
         "SHARE",
         make_number_check(float, 0, 1, "a share from 0 to 1"),
-        "Ignore terms that occur in a larger share of documents.",
+        "Ignore terms that occur in a larger proportion of documents.",
         group="words",
     )
     top: int | None = declare(
@@ -1349,9 +1351,9 @@ class Settings(SettingsBase):
         "counts",
         "NAME",
         Weighting,
-        "What a term counts in a document: counts, binary, log or tfidf. counts: n, how often it "
-        "occurs; binary: 1; log: log(1 + n); tfidf: log(1 + n) times the logarithm of documents "
-        "over those that contain it, with each document scaled to unit length.",
+        "Weight of a term in a document: counts, binary, log or tfidf. counts: n, the number of "
+        "occurrences; binary: 1; log: log(1 + n); tfidf: log(1 + n) times the logarithm of "
+        "documents over those that contain it, with each document scaled to unit length.",
     )
     smoothing: Smoothing = declare(
         "auto",
@@ -1366,11 +1368,11 @@ class Settings(SettingsBase):
         ),
         "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: "
         "the number that makes the class counts most probable; leave-one-out: the number that "
-        "makes sampled documents most probable, each under its own class without it; both at most "
-        "1 per term. auto: that of evidence, unless left-out documents are clearly answered better "
-        "with another. A,B: two numbers for bernoulli, for documents with a term and without. A "
-        "file gives terms, and values of columns as face=1, their own numbers: lines of a term, a "
-        "tab and a number, and one of * for all others.",
+        "makes held-out documents of the sample most probable; both at most 1 per term. auto: "
+        "that of evidence, unless another predicts held-out documents clearly better. A,B: two "
+        "numbers for bernoulli, for documents with a term and without. FILE: numbers for some "
+        "terms, or values of columns such as face=1; it has lines of a term, a tab and a number, "
+        "and one of * for all others.",
         common=True,
     )
     prior_shape: PriorShape = declare(
@@ -1393,10 +1395,9 @@ class Settings(SettingsBase):
         "multinomial:log+logistic",
         "A+B",
         check_members,
-        "For average: the models to combine, with + between them. A colon and a weighting may "
-        "follow each, and another with a pseudo-count: multinomial:log:0.1. After evidence: such "
-        "models of the same counts are weighed by p(m | data): "
-        "evidence:multinomial:0.1+multinomial:1.",
+        "For average: the models to combine, joined by +. Each may have a weighting and a "
+        "pseudo-count: multinomial:log:0.1. With evidence: in front, models of the same counts "
+        "are weighted by p(m | data): evidence:multinomial:0.1+multinomial:1.",
         only_for=AVERAGE,
         is_rare=True,
     )
@@ -1408,7 +1409,7 @@ class Settings(SettingsBase):
         ),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is "
         "added to the negative log-likelihood (A is 1/C elsewhere). auto: the A that makes "
-        "held-out documents, one in five, most probable after calibration.",
+        "held-out documents (one in five) most probable after calibration.",
         only_for="logistic",
         is_rare=True,
     )
@@ -1439,9 +1440,10 @@ class Settings(SettingsBase):
         "auto",
         "auto|W",
         _OneOf("auto", otherwise=make_number_check(float, 0, 1), expected="a number from 0 to 1"),
-        "For gaussian: weight from 0 to 1 of a simpler covariance. It gives the covariance an "
-        "inverse with few documents: a shared one shrinks towards a sphere, separate ones towards "
-        "the shared one. 0: maximum likelihood; auto: by the scatter and number of documents.",
+        "For gaussian: weight from 0 to 1 of a simpler covariance. It makes the covariance "
+        "invertible if there are few documents: a shared one shrinks towards a sphere, separate "
+        "ones towards the shared one. 0: maximum likelihood; auto: by the variance and number of "
+        "documents.",
     )
     class_prior: ClassPrior = declare(
         "empirical",
@@ -1452,9 +1454,9 @@ class Settings(SettingsBase):
             otherwise=check_class_prior,
             expected="smoothed:A or a number of at least 0 for each class",
         ),
-        "Class probabilities before reading: empirical, uniform, smoothed:A, or a file. empirical: "
-        "as frequent as in training; smoothed:A: after adding A to the documents of each class. A "
-        "file has lines of a class, a tab and a weight.",
+        "Prior probabilities of the classes: empirical, uniform, smoothed:A, or a file. "
+        "empirical: the proportions of training; smoothed:A: the same after adding A to the "
+        "documents of each class. FILE: lines of a class, a tab and a weight.",
     )
     class_weight: ClassWeight | Mapping[str, float] | None = declare(
         None,
@@ -1464,17 +1466,17 @@ class Settings(SettingsBase):
             otherwise=partial(_check_label_numbers, minimum=1e-3, maximum=1e6),
             expected="a number from 0.001 by label",
         ),
-        "Give all classes the same weight in training, if balanced. Each of the D_k documents of "
-        "class k weighs D/(K·D_k), with D documents in K classes. Probabilities are then those of "
-        "documents drawn equally from all classes.",
+        "balanced: give all classes the same weight in training. Each of the D_k documents of "
+        "class k has weight D/(K·D_k), with D documents in K classes. Probabilities are then "
+        "those of documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declare(
         "auto",
         "NAME",
         _OneOf(*get_args(CalibrationName), aliases=VALUE_ALIASES["calibration"]),
         "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
-        "with the document's length, fitted to sampled training documents, each left out of the "
-        "model; with maximum likelihood none. none: the posterior of the textbook.",
+        "with the length of the document, fitted to held-out documents of the sample; with "
+        "maximum likelihood none. none: the posterior of the textbook.",
         group="answer",
     )
     sample: int = declare(
