@@ -119,7 +119,7 @@ def test_points_match_models_trained_on_the_texts(
         return judged
 
     monkeypatch.setattr(tested, "_train_model", watched)
-    curve = compute_learning_curve(subsets, checked, Resampling(steps=3, folds=3, repeats=2))
+    curve = compute_learning_curve(subsets, checked, Resampling(n_sizes=3, n_folds=3, n_repeats=2))
     sizes = [point.documents for point in curve.points]
     assert (curve.documents, curve.runs, len(asked)) == (60, 6, 6 * len(sizes))
     assert sizes[-1] == 40
@@ -179,7 +179,7 @@ def test_random_labels_give_a_flat_curve() -> None:
     subsets, parameters = count_corpus(
         [(label, text) for label, (_, text) in zip(shuffled, texts, strict=True)], top=20
     )
-    curve = compute_learning_curve(subsets, parameters, Resampling(repeats=2))
+    curve = compute_learning_curve(subsets, parameters, Resampling(n_repeats=2))
     assert all(abs(point.accuracy - 1 / 3) < 0.09 for point in curve.points)
     assert (
         curve.forecast.accuracy.value is None or abs(curve.forecast.accuracy.value - 1 / 3) < 0.12
@@ -190,9 +190,9 @@ def test_random_labels_give_a_flat_curve() -> None:
 
 def test_result_depends_only_on_the_seed() -> None:
     subsets, parameters = count_corpus(texts_of(80))
-    first = compute_learning_curve(subsets, parameters, Resampling(steps=3))
-    assert first == compute_learning_curve(subsets, parameters, Resampling(steps=3))
-    assert first != compute_learning_curve(subsets, parameters, Resampling(steps=3, seed=1))
+    first = compute_learning_curve(subsets, parameters, Resampling(n_sizes=3))
+    assert first == compute_learning_curve(subsets, parameters, Resampling(n_sizes=3))
+    assert first != compute_learning_curve(subsets, parameters, Resampling(n_sizes=3, seed=1))
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
@@ -200,7 +200,7 @@ def test_parallel_runs_give_the_same_curve(jobs: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(tested, "MIN_PARALLEL_ENTRIES", 0)
     subsets, parameters = count_corpus(texts_of(80), min_df=10)
     alone, together = (
-        compute_learning_curve(subsets, parameters, Resampling(folds=3, repeats=2), n)
+        compute_learning_curve(subsets, parameters, Resampling(n_folds=3, n_repeats=2), n)
         for n in (1, jobs)
     )
     assert together == alone
@@ -230,7 +230,7 @@ def test_too_few_documents_for_the_folds_are_refused() -> None:
     subsets, parameters = count_corpus(texts_of(9))
     with pytest.raises(UsageError, match="9 documents are too few for 5 folds; lower folds"):
         compute_learning_curve(subsets, parameters, Resampling())
-    curve = compute_learning_curve(subsets, parameters, Resampling(folds=4))
+    curve = compute_learning_curve(subsets, parameters, Resampling(n_folds=4))
     assert curve.forecast.accuracy.withheld is not None
 
 

@@ -175,7 +175,7 @@ def test_default_and_best_settings_of_each_stage_continue(figure: str) -> None:
         earlier, later = (
             [trial for trial in trials if trial.stage == each] for each in (before, stage)
         )
-        assert len(later) == stage.settings
+        assert len(later) == stage.n_settings
         assert later[0].candidate.is_default
         worth = {
             trial.candidate.name: trial.metrics[figure] or 0.0
@@ -249,7 +249,9 @@ def test_settings_that_exceed_memory_do_not_continue(
     for most, sizes in ((inf, {24, 72, 120}), (entries["ngrams=2 char-ngrams=none"], {24})):
         monkeypatch.setattr("nbtext.evaluation.tuning.MAX_MATRIX_ENTRIES", most)
         found = run(*tries, is_staged=True, metric="log_loss")
-        assert {trial.stage.documents for trial in found if "2-5" in trial.candidate.name} == sizes
+        assert {
+            trial.stage.n_documents for trial in found if "2-5" in trial.candidate.name
+        } == sizes
     assert len(run(*tries)) == 4  # without a limit the user named them all
 
 
@@ -297,7 +299,7 @@ def test_first_stage_leaves_time_for_the_next() -> None:
     searched = search(
         "min-df=1,2,3", "weighting=counts,binary", "ngrams=1,2,3,4", is_staged=True, clock=clock
     )
-    sizes = [trial.stage.documents for trial in searched.run()]
+    sizes = [trial.stage.n_documents for trial in searched.run()]
     assert 1 < sizes.count(24) < 24
     assert sizes.count(72) >= 2
     assert ticking.now <= 200

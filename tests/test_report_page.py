@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from nbtext import TextClassifier
-from nbtext.evaluation.leakage import LeakResult, SampledLeakResult, _OthersResult
+from nbtext.evaluation.leakage import LeakResult, SampledLeakResult, _UnleakedResult
 from nbtext.evaluation.learning_curves import Forecast, _Forecasts
 from nbtext.report.models import build_provenance
 from nbtext.report.page.markup import HERE
@@ -157,7 +157,7 @@ def test_summary_states_the_weaknesses() -> None:
 def test_summary_warns_of_leakage() -> None:
     data = example()
     assert "flatter" not in words(data)
-    others = _OthersResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
+    others = _UnleakedResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
     assert "flatter" not in words(replace(data, leaks=LeakResult(0, (), others)))
     told = words(replace(data, leaks=LeakResult(12, (), others)))
     assert (

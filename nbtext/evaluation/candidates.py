@@ -46,8 +46,9 @@ PORTFOLIO: tuple[Mapping[str, str], ...] = (
 )
 """Settings that are known to be good, as training options by name.
 
-Each entry is the best on one of the corpora in docs/models.md, or nearly the best and cheaper,
-smaller or updatable. Entries with the same analysis are adjacent, the cheapest analysis is first.
+Each entry is the best on a corpus in docs/models.md, or it is nearly the best there, and its model
+is cheaper, smaller or updatable. Entries with the same analysis of texts are adjacent, and entries
+with the cheapest analysis are first.
 """
 
 MAX_SETTINGS = 1000
@@ -55,23 +56,23 @@ MAX_SETTINGS = 1000
 PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
 
 COUNTING_PARAMETERS = tuple(name for name in COUNTING_NAMES if name != "sample")
-"""Settings with equal values of these parameters have the same statistics and documents."""
+"""Settings with equal values of these parameters have the same counts of all documents."""
 
 Texts = Mapping[str, str | None]
-"""Values by parameter name, as on the command line. None stands for a default of None."""
+"""Values by parameter name, as on the command line. The option's text for None is "none"."""
 
 
 class Candidate(NamedTuple):
     """Settings to try."""
 
     texts: Texts
-    """The values to try. All other parameters are the same for all candidates."""
+    """The values that differ between candidates."""
     analysis: Analysis
     is_default: bool = False
     """True for the settings of `nbtext train` without ``texts``."""
 
     def to_options(self) -> dict[str, str]:
-        """Return the values to try by their option names without the hyphens in front."""
+        """Return ``texts`` by option names without leading hyphens."""
         return {
             name.replace("_", "-"): "none" if text is None else text
             for name, text in self.texts.items()
@@ -79,11 +80,11 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The values to try on one line, unique among candidates. Empty if there are none."""
+        """``texts`` on one line, unique among candidates."""
         return " ".join(f"{name}={text}" for name, text in self.to_options().items())
 
     def to_arguments(self) -> list[str]:
-        """Return the values to try as arguments of a command line."""
+        """Return ``texts`` as arguments of a command line."""
         arguments = []
         for name, text in self.texts.items():
             if text is not None:
@@ -97,11 +98,11 @@ class Candidate(NamedTuple):
 
     @property
     def counting_key(self) -> str:
-        """Equal for candidates with the same statistics and documents."""
+        """A text that is equal for candidates with equal `COUNTING_PARAMETERS`."""
         return repr([self.settings[name] for name in COUNTING_PARAMETERS])
 
     def locate_problem(self, problem: UsageError) -> UsageError:
-        """Add the values to try to an error, and return the error."""
+        """Add the candidate's name to ``problem`` in place, and return ``problem``."""
         if self.texts and problem.where is None:
             problem.where = f"with {self.name}"
         return problem
@@ -115,11 +116,11 @@ def make_candidates(
 ) -> list[Candidate]:
     """Return the settings to try, without duplicates, with the default first.
 
-    These are the combinations of ``tries``, such as ``smoothing=0.1,1``, or without ``tries`` the
-    `PORTFOLIO`. All settings have the ``fixed_values``. ``parse_value`` converts the name and the
-    text of a parameter to its value.
+    Settings to try are all combinations of ``tries``, such as ``smoothing=0.1,1``. Without
+    ``tries``, they are the `PORTFOLIO`. All settings have the ``fixed_values``. ``parse_value``
+    converts the name and the text of a parameter to its value.
 
-    Raise `UsageError` for an invalid value, and see `expand_combinations`.
+    Raise `UsageError` for an invalid value, and if `expand_combinations` raises it.
     """
 
     @cache
@@ -129,32 +130,36 @@ def make_candidates(
         return parameter.validate(value)
 
     default = replace(Settings.from_values(fixed_values), reading=reading)
-    combinations: list[Texts] = expand_combinations(tries, fixed_values)
-    if not tries:
+    combinations: list[Texts]
+    if tries:
+        combinations = expand_combinations(tries, fixed_values)
+    else:
         combinations = [
             {name: text for name, text in entry.items() if name not in fixed_values}
             for entry in PORTFOLIO
         ]
-    candidates: dict[str, Candidate] = {}  # by their settings
-    for texts in [*combinations, {}]:
+    combinations.append({})  # the default
+    candidates: dict[str, Candidate] = {}  # by their settings, the first combination of each
+    for texts in combinations:
         values = {name: parse(name, text) for name, text in texts.items()}
         settings = replace(Settings.from_values({**fixed_values, **values}), reading=reading)
         candidate = Candidate(
             texts, Analysis.from_settings(settings), is_default=settings == default
         )
         candidates.setdefault(repr(candidate.settings), candidate)
+    # The sort is stable: candidates after the default keep their order.
     return sorted(candidates.values(), key=lambda candidate: not candidate.is_default)
 
 
 def expand_combinations(tries: Sequence[str], fixed_values: Mapping[str, object]) -> list[Texts]:
     """Return all combinations of ``tries``, in which the last parameter changes fastest.
 
-    Raise `UsageError` for an unknown parameter, for a parameter that is both fixed and tried, and
-    for more than `MAX_SETTINGS` combinations.
+    Raise `UsageError` for an unknown parameter, a repeated parameter, a parameter that is both
+    fixed and tried, and for more than `MAX_SETTINGS` combinations.
     """
     ranges: dict[str, list[str | None]] = {}
     for argument in tries:
-        name, equals_sign, texts = argument.partition("=")
+        name, equals_sign, text_list = argument.partition("=")
         parameter = PARAMETERS.get(name.removeprefix("--").replace("-", "_"))
         if parameter is None or not equals_sign:
             keys = [parameter.key for parameter in TRAINING]
@@ -171,15 +176,16 @@ def expand_combinations(tries: Sequence[str], fixed_values: Mapping[str, object]
                 f"{parameter.display_name} and --try {parameter.key} exclude each other"
             )
         accepts_none = parameter.default is None
-        values = [None if text == "none" and accepts_none else text for text in texts.split(",")]
-        ranges[parameter.name] = list(dict.fromkeys(values))
-    n_settings = prod(map(len, ranges.values()))
+        texts = [None if text == "none" and accepts_none else text for text in text_list.split(",")]
+        ranges[parameter.name] = list(dict.fromkeys(texts))  # without duplicates
+    n_settings = prod(len(texts) for texts in ranges.values())
     if n_settings > MAX_SETTINGS:
         raise UsageError(
             f"these are {n_settings:,} settings, more than {MAX_SETTINGS:,}",
             hint="try fewer values at once",
         )
-    return [dict(zip(ranges, texts, strict=True)) for texts in product(*ranges.values())]
+    combinations = product(*ranges.values())
+    return [dict(zip(ranges, combination, strict=True)) for combination in combinations]
 
 
 def select_trainable(
@@ -187,8 +193,10 @@ def select_trainable(
 ) -> tuple[list[Candidate], list[UsageError]]:
     """Return the candidates with compatible settings, and the errors of all other candidates.
 
-    With ``updatable``, models must also allow exact updates. Training may still fail on the corpus.
-    Raise the first error if no candidate is trainable.
+    With ``updatable``, models must also allow exact updates. Settings that are compatible may
+    still fail on a corpus.
+
+    Raise the first error if no candidate has compatible settings.
     """
     trainable: list[Candidate] = []
     problems: list[UsageError] = []

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Names
 
 BINS_PER_DEVIATION = 64
-"""Bins in a standard deviation of values to be drawn. Values in a bin count as equal.
+"""Bins in a standard deviation of the values of `bootstrap_mean`, which bins replace by means.
 
-This ignores 1/(12 · 64²) of their variance.
+The means lack about 1/(12 · 64²) of the variance.
 """
 
 SIGNIFICANCE = 0.05
@@ -70,9 +70,10 @@ def require_same_kind(a: TextClassifier, b: TextClassifier) -> None:
 def list_reading_differences(
     reading: Reading, reading_b: Reading, explicit: Container[str]
 ) -> list[str]:
-    """Return a warning for each input setting of model A, ``reading``, that differs from model B's.
+    """Return a warning for each input setting in which model B differs from model A.
 
-    Settings in ``explicit``, which the user has set, get no warning.
+    ``reading`` has the settings of A. Settings in ``explicit``, which the user has set, get no
+    warning.
     """
 
     def to_text(value: object) -> str:
@@ -117,13 +118,14 @@ class _Prediction(NamedTuple):
 class _PredictionCells(NamedTuple):
     """Documents counted by true label and both predictions, all of shape (n_cells,).
 
-    Labels are indices of label sets. A prediction is negative if no class was predicted.
+    A cell is a combination that occurs of the three. Labels are indices of label sets. A prediction
+    is −1 if no class was predicted.
     """
 
     truth: Ints
     a: Ints
     b: Ints
-    documents: Ints
+    n_documents: Ints
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class _RightAnswers:
+class _CorrectnessCounts:
     """Numbers of documents by the models that predict them correctly."""
 
     both_right: int
@@ -189,7 +191,7 @@ class ComparisonResult:
     b: SideResult
     differences: Mapping[str, Difference]
     """By the names in `COMPARED_METRICS`."""
-    table: _RightAnswers
+    table: _CorrectnessCounts
     mcnemar: McNemar
     identical: bool
     """True if all predictions and probabilities are the same."""
@@ -201,10 +203,8 @@ class ComparisonResult:
     @property
     def b_is_better(self) -> bool:
         """True if the accuracy of B is significantly higher."""
-        return (
-            bool(self.differences["accuracy"].beyond_chance)
-            and self.table.only_b_right > self.table.only_a_right
-        )
+        is_significant = self.differences["accuracy"].beyond_chance is True
+        return is_significant and self.table.only_b_right > self.table.only_a_right
 
 
 @dataclass(frozen=True)
@@ -214,14 +214,14 @@ class _Comparison:
     a: Evaluation
     b: Evaluation
     disagreements: list[Disagreement] = field(default_factory=list)
-    """The documents with different predictions, in order, if they are kept."""
+    """The documents with different predictions, in order. Empty unless requested."""
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> ComparisonResult:
         """Return all metrics, with bootstrapped 95 % intervals."""
         cells, table, names = self._count_cells()
         disagreements = _count_disagreements(cells, names)
         n_disagreements = sum(disagreement.documents for disagreement in disagreements)
-        replicates: dict[str, Floats | None] = {**bootstrap_differences(cells, bootstrap, table)}
+        replicates: dict[str, Floats | None] = dict(bootstrap_differences(cells, bootstrap, table))
         n_differing = {"macro_f1": n_disagreements}
         for name, values in self._subtract_losses().items():
             replicates[name] = bootstrap_mean(values, bootstrap)
@@ -237,7 +237,7 @@ class _Comparison:
             )
             for name in COMPARED_METRICS
         }
-        # For accuracies, McNemar's test is exact.
+        # For accuracy, McNemar's exact test replaces the test by replicates.
         correct = _count_correct(cells)
         p_value = compute_mcnemar_p_value(correct.only_a_right, correct.only_b_right)
         differences["accuracy"] = replace(
@@ -250,6 +250,7 @@ class _Comparison:
             differences=differences,
             table=correct,
             mcnemar=McNemar(p_value),
+            # Equal Brier scores of each document stand for equal probabilities.
             identical=not n_disagreements and not n_differing["brier"],
             changed=n_disagreements,
             changes=disagreements,
@@ -266,7 +267,7 @@ class _Comparison:
         """Count documents by true label and both predictions.
 
         Return the cells, the table of label sets, and the text of each set. Labels of the two
-        models are matched by name, and sets are numbered in the order of their labels.
+        models are matched by name. Sets are numbered in the order of their labels.
         """
         index = self.a.posterior_type.make_label_index(sorted({*self.a.classes, *self.b.classes}))
         columns = [
@@ -276,7 +277,8 @@ class _Comparison:
         ]
         sets = {labels for column in columns for labels in column.table.to_tuples()}
         sorted_sets = sorted(sets, key=mask_sort_key)
-        # The index numbers sets in the order in which it first gets them.
+        # The index numbers sets in the order in which it first gets them, so it gets all of them
+        # sorted before it renumbers the columns. The result of this call is not needed.
         index.renumber(DocumentLabels.from_sets(sorted_sets, len(index.labels)))
         truth, a, b = (index.renumber(column).indices.astype(np.int64) for column in columns)
         cells = _count_prediction_cells(truth, a, b, len(index.table.sizes))
@@ -312,52 +314,56 @@ def compare_on_documents(
             block, predictions_a, predictions_b, strict=True
         ):
             if a_prediction.label != b_prediction.label:
-                truth = format_label(document.label or "")
-                comparison.disagreements.append(
-                    Disagreement(document.id, truth, *a_prediction, *b_prediction)
+                disagreement = Disagreement(
+                    document.id,
+                    truth=format_label(document.label or ""),
+                    a=a_prediction.label,
+                    probability_a=a_prediction.probability,
+                    b=b_prediction.label,
+                    probability_b=b_prediction.probability,
                 )
+                comparison.disagreements.append(disagreement)
     if not comparison.a.n:
         raise NoDocumentsError
     return comparison
 
 
 def _match_by_name(labels: DocumentLabels, classes: Names, names: Names) -> DocumentLabels:
-    """Replace the indices of labels, which are positions in ``classes``, by those in ``names``."""
-    name_indices = {name: index for index, name in enumerate(names)}
-    new_indices = [name_indices[name] for name in classes]
+    """Return the same labels, numbered by their position in ``names`` instead of ``classes``."""
+    positions = {name: position for position, name in enumerate(names)}
+    new_indices = [positions[name] for name in classes]
     sets = [sorted(new_indices[label] for label in members) for members in labels.table.to_tuples()]
-    return DocumentLabels(labels.indices, LabelTable.from_sets(sets, len(name_indices)))
+    return DocumentLabels(labels.indices, LabelTable.from_sets(sets, len(names)))
 
 
 def _count_prediction_cells(truth: Ints, a: Ints, b: Ints, n_sets: int) -> _PredictionCells:
     """Count documents by true label and both predictions, three arrays of shape (n_docs,)."""
-    shape = (n_sets, n_sets + 1, n_sets + 1)  # no prediction, −1, becomes column 0
-    keys, documents = np.unique(
-        np.ravel_multi_index((truth, a + 1, b + 1), shape), return_counts=True
-    )
-    truth, a, b = np.unravel_index(keys, shape)
-    return _PredictionCells(truth, a - 1, b - 1, documents)
+    shape = (n_sets, n_sets + 1, n_sets + 1)  # + 1: no prediction, −1, becomes position 0
+    document_keys = np.ravel_multi_index((truth, a + 1, b + 1), shape)
+    cell_keys, n_documents = np.unique(document_keys, return_counts=True)
+    cell_truth, cell_a, cell_b = np.unravel_index(cell_keys, shape)
+    return _PredictionCells(cell_truth, cell_a - 1, cell_b - 1, n_documents)
 
 
-def _count_correct(cells: _PredictionCells) -> _RightAnswers:
+def _count_correct(cells: _PredictionCells) -> _CorrectnessCounts:
     """Count documents by the models that predict them correctly."""
     is_a_right = cells.truth == cells.a
     is_b_right = cells.truth == cells.b
-    documents = cells.documents
-    return _RightAnswers(
-        both_right=int(documents[is_a_right & is_b_right].sum()),
-        only_a_right=int(documents[is_a_right & ~is_b_right].sum()),
-        only_b_right=int(documents[is_b_right & ~is_a_right].sum()),
-        both_wrong=int(documents[~is_a_right & ~is_b_right].sum()),
+    n_documents = cells.n_documents
+    return _CorrectnessCounts(
+        both_right=int(n_documents[is_a_right & is_b_right].sum()),
+        only_a_right=int(n_documents[is_a_right & ~is_b_right].sum()),
+        only_b_right=int(n_documents[is_b_right & ~is_a_right].sum()),
+        both_wrong=int(n_documents[~is_a_right & ~is_b_right].sum()),
     )
 
 
 def compute_mcnemar_p_value(only_a: int, only_b: int) -> float:
     """Return the p-value of McNemar's test in its exact binomial form.
 
-    With n = only_a + only_b it is min(1, 2 Σ_{i ≤ min(only_a, only_b)} C(n, i) / 2ⁿ). Dietterich
-    (1998, section 3.1) has an approximation. The relative error is about 1e-9 for a million
-    documents.
+    ``only_a`` and ``only_b`` are the numbers of documents that only one model predicts correctly.
+    With n = only_a + only_b the p-value is min(1, 2 Σ_{i ≤ min(only_a, only_b)} C(n, i) / 2ⁿ).
+    Its relative rounding error is about 1e-9 for a million documents.
     """
     if only_a == only_b:
         return 1.0
@@ -376,20 +382,19 @@ def bootstrap_differences(
 
     ``table`` has the labels of each set.
     """
-    cells_a, n_labels_a = ConfusionCells.from_counts(
-        cells.truth, cells.a, cells.documents, table
-    ).renumber_present_labels()
-    cells_b, n_labels_b = ConfusionCells.from_counts(
-        cells.truth, cells.b, cells.documents, table
-    ).renumber_present_labels()
+    n_documents = cells.n_documents
+    confusion_a = ConfusionCells.from_counts(cells.truth, cells.a, n_documents, table)
+    confusion_b = ConfusionCells.from_counts(cells.truth, cells.b, n_documents, table)
+    cells_a, n_labels_a = confusion_a.renumber_present_labels()
+    cells_b, n_labels_b = confusion_b.renumber_present_labels()
     is_a_right = cells.truth == cells.a
     is_b_right = cells.truth == cells.b
-    n = cells.documents.sum()
+    n = n_documents.sum()
     # Numbers of a replicate: its cells, and three margins of each label.
-    size = cells.documents.size + 3 * (n_labels_a + n_labels_b)
+    size = n_documents.size + 3 * (n_labels_a + n_labels_b)
     accuracy_blocks = []
     macro_f1_blocks = []
-    for counts in bootstrap.draw_cells(cells.documents, size):
+    for counts in bootstrap.draw_cells(n_documents, size):
         margins_a = cells_a.sum_margins(n_labels_a, counts)
         margins_b = cells_b.sum_margins(n_labels_b, counts)
         accuracy_blocks.append(counts @ is_b_right / n - counts @ is_a_right / n)
@@ -410,21 +415,21 @@ def bootstrap_mean(values: Floats, bootstrap: Bootstrap) -> Floats | None:
     sorted_values = np.sort(values)  # so that rounding does not depend on the order of documents
     deviation = float(sorted_values.std())
     if not deviation:
-        deviation = 1.0
-    _, bins, documents = np.unique(
+        deviation = 1.0  # any bin width serves for equal values
+    _, bins, bin_sizes = np.unique(
         np.floor(sorted_values / (deviation / BINS_PER_DEVIATION)),
         return_inverse=True,
         return_counts=True,
     )
-    bin_means = np.bincount(bins, sorted_values) / documents
-    draws = bootstrap.draw_cells(documents, documents.size)
+    bin_means = np.bincount(bins, sorted_values) / bin_sizes
+    draws = bootstrap.draw_cells(bin_sizes, bin_sizes.size)
     return np.concatenate([counts @ bin_means / values.size for counts in draws])
 
 
 def _evaluate_block(
     model: TextClassifier, evaluation: Evaluation, documents: Sequence[Document]
 ) -> list[_Prediction]:
-    """Add documents to an evaluation, and return their predictions."""
+    """Add documents to ``evaluation`` in place, and return their predictions."""
     predictions = []
     for block in score_documents(model.fitted, documents):
         probabilities = block.posterior.decide(DecisionRule()).probabilities.tolist()
@@ -432,16 +437,16 @@ def _evaluate_block(
         evaluation.add(block.labels, block.posterior, predicted)
         labels = predicted.to_texts(model.classes)
         for label, probability in zip(labels, probabilities, strict=True):
-            is_predicted = bool(label)
-            predictions.append(
-                _Prediction(label, probability) if is_predicted else _Prediction(None, None)
-            )
+            prediction = _Prediction(label, probability)
+            if not label:
+                prediction = _Prediction(label=None, probability=None)
+            predictions.append(prediction)
     return predictions
 
 
 def _summarize_side(evaluation: Evaluation) -> SideResult:
     """Return the metrics of one model."""
-    result = evaluation.result(Bootstrap(0))
+    result = evaluation.result(Bootstrap(replicates=0))
     return SideResult(
         **{name: getattr(result, name) for name in COMPARED_METRICS},
         intervals={"accuracy": result.intervals["accuracy"]},
@@ -451,10 +456,12 @@ def _summarize_side(evaluation: Evaluation) -> SideResult:
 
 def _count_disagreements(cells: _PredictionCells, names: Names) -> tuple[DisagreementCount, ...]:
     """Return the cells with different predictions, the most frequent first."""
-    labels = [*names, None]  # the last has the index −1, no prediction
+    predictions = [name or None for name in names]
+    predictions.append(None)  # the index −1, no prediction, finds it
+    columns = [column.tolist() for column in cells]
     disagreements = [
-        DisagreementCount(names[truth], labels[a] or None, labels[b] or None, documents)
-        for truth, a, b, documents in zip(*(column.tolist() for column in cells), strict=True)
+        DisagreementCount(names[truth], predictions[a], predictions[b], n_documents)
+        for truth, a, b, n_documents in zip(*columns, strict=True)
         if a != b
     ]
     return tuple(sorted(disagreements, key=lambda disagreement: -disagreement.documents))
@@ -465,8 +472,8 @@ def _compute_difference(
 ) -> Difference:
     """Return the difference B − A of a metric. An infinite metric is None.
 
-    The difference is significant if its interval excludes 0 and at least `MIN_DIFFERING_DOCUMENTS`
-    documents differ.
+    ``n_differing`` is the number of documents with different values. The difference is significant
+    if its interval excludes 0, and if at least `MIN_DIFFERING_DOCUMENTS` documents differ.
     """
     if a is None or b is None:
         return Difference()

@@ -1,13 +1,13 @@
 """Evaluation of models on held-out documents of their corpus: by folds, or leave-one-out.
 
-`nbtext cross-validate` uses both methods, other evaluations train on folds with them.
+`nbtext cross-validate` uses both methods. Other evaluations call the functions for folds, too.
 
 Folds: the corpus is counted once. For each fold its documents are subtracted, and everything is
 fitted to the other documents: vocabulary limits, selected terms, smoothing, calibration. Only the
 choices of ``auto`` (`nbtext.model.auto_settings`) are made once, on all documents.
 
 Leave-one-out: each document is subtracted from the counts. Selected terms, smoothing and
-calibration are not fitted again: they are those of the whole corpus.
+calibration are fitted once, to all documents.
 
 Sources: R. Kohavi, A study of cross-validation and bootstrap for accuracy estimation and model
 selection (1995), for stratified folds; L. Tashman, Out-of-sample tests of forecasting accuracy
@@ -92,7 +92,8 @@ class Folds:
 def shuffle_by_class(classes: Ints, generator: np.random.Generator) -> Ints:
     """Return document indices class by class, in random order in each class, shape (n_docs,)."""
     shuffled = generator.permutation(classes.size)
-    return shuffled[np.argsort(classes[shuffled], kind="stable")]
+    order = np.argsort(classes[shuffled], kind="stable")
+    return shuffled[order]
 
 
 def draw_stratified_folds(classes: Ints, n_folds: int, generator: np.random.Generator) -> Folds:
@@ -104,6 +105,7 @@ def draw_stratified_folds(classes: Ints, n_folds: int, generator: np.random.Gene
     """
     _check_fold_count(n_folds, classes.size, "document")
     fold_indices = np.empty(classes.size, np.int64)
+    # Class by class, documents go to the folds in turn.
     fold_indices[shuffle_by_class(classes, generator)] = np.arange(classes.size) % n_folds
     return Folds(fold_indices, n_folds)
 
@@ -123,7 +125,7 @@ def draw_grouped_folds(groups: Ints, n_folds: int, generator: np.random.Generato
     fold_heap = [(0, fold) for fold in range(n_folds)]  # (documents so far, fold)
     group_folds = np.zeros(sizes.size, np.int64)
     for group, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
-        fold_size, fold = fold_heap[0]
+        fold_size, fold = fold_heap[0]  # the smallest fold
         group_folds[group] = fold
         heapq.heapreplace(fold_heap, (fold_size + size, fold))
     return Folds(group_folds[groups], n_folds)
@@ -141,14 +143,16 @@ def make_ordered_folds(times: Ints | Floats, n_folds: int) -> Folds:
     _check_fold_count(n_folds, distinct_times.size - 1, "time", " after the first")
     n_earlier = compute_offsets(sizes)  # documents before each time
     starts = np.empty(n_folds, np.int64)  # the index of the first time of each fold
-    start = 0
+    start = 0  # of the first period
     for fold in range(n_folds):
         target = times.size * (fold + 1) / (n_folds + 1)
         nearest = int(np.abs(n_earlier - target).argmin())
+        min_start = start + 1  # each period has a time
         max_start = distinct_times.size - (n_folds - fold)  # a time is left for each later fold
-        start = min(max(nearest, start + 1), max_start)
+        start = min(max(nearest, min_start), max_start)
         starts[fold] = start
-    fold_indices = np.searchsorted(starts, time_ranks, side="right") + NEVER_TESTED
+    period_indices = np.searchsorted(starts, time_ranks, side="right")
+    fold_indices = period_indices - 1  # the first period becomes `NEVER_TESTED`
     return Folds(fold_indices, n_folds, is_ordered=True)
 
 
@@ -178,11 +182,13 @@ def _rank_times(values: Sequence[str], names: Names) -> Ints:
 
 def rank_values(values: Sequence[str] | Sequence[float]) -> Ints:
     """Return the index of each value among the sorted distinct values, shape (n,)."""
-    _, indices = np.unique(np.array(values, object), return_inverse=True)
+    objects = np.array(values, object)  # int64 could not hold every int
+    _, indices = np.unique(objects, return_inverse=True)
     return indices
 
 
 def _check_fold_count(n_folds: int, max_folds: int, noun: str, suffix: str = "") -> None:
+    """Raise `UsageError` if there are more folds than things to divide, named by ``noun``."""
     if n_folds > max_folds:
         verb = "is" if max_folds == 1 else "are"
         raise UsageError(
@@ -243,8 +249,9 @@ class HeldOutEvaluation:
     ) -> None:
         """Evaluate the documents of some blocks.
 
-        ``settings`` of the models determine the class prior of the baseline; by default, it is the
-        proportions of the labels. See `Evaluation` for ``max_scores``.
+        ``table`` has the counts of the whole corpus. The ``settings`` of the models determine the
+        class prior of the baseline. Without ``settings``, it is the proportions of the labels. See
+        `Evaluation` for ``max_scores``.
         """
         self._rule = rule
         self._records: list[_BlockRecord] = []
@@ -274,14 +281,15 @@ class HeldOutEvaluation:
         self.evaluation.add_indexed(block.truth, block.posterior, predicted)
 
     def merge(self, other: HeldOutEvaluation) -> None:
-        """Add the documents of another evaluation of the same corpus."""
+        """Add the documents of another evaluation of the same corpus to this evaluation."""
         self._records += other._records
         self.evaluation.merge(other.evaluation)
 
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the metrics.
 
-        ``unknown_documents`` counts documents whose class has no other documents in training.
+        ``unknown_documents`` counts documents whose class has no other documents in training, by
+        class. ``unknown_labels`` are these classes.
         """
         result = self.evaluation.result(bootstrap)
         documents = self.evaluation.documents
@@ -311,65 +319,66 @@ class HeldOutEvaluation:
 
 
 def score_leave_one_out(
-    table: CountTable, documents: CountedDocuments, parameters: Settings
+    table: CountTable, documents: CountedDocuments, settings: Settings
 ) -> Iterator[HeldOutBlock]:
     """Score every document by a model of all others, in order, block by block.
 
-    Raise `UsageError` if no term or no class remains, or if the settings do not support it.
+    Raise `UsageError` if no term or no class remains, or if the settings do not support
+    leave-one-out.
     """
-    require_compatible_settings(parameters, LEAVE_ONE_OUT_EVALUATION)
-    sample = DocumentSample.from_documents(documents, parameters["sample"])
-    training_documents = documents if needs_documents(parameters) else None
-    fitted = fit_parameters(CorpusCounts(table, sample), parameters, training_documents)
-    return _score_held_out(table, fitted, parameters, documents)
+    require_compatible_settings(settings, LEAVE_ONE_OUT_EVALUATION)
+    sample = DocumentSample.from_documents(documents, settings["sample"])
+    training_documents = documents if needs_documents(settings) else None
+    fitted = fit_parameters(CorpusCounts(table, sample), settings, training_documents)
+    return _score_held_out(table, fitted, settings, documents)
 
 
 def evaluate_leave_one_out(
     table: CountTable,
     documents: CountedDocuments,
-    parameters: Settings,
+    settings: Settings,
     rule: DecisionRule = DecisionRule(),
 ) -> HeldOutEvaluation:
     """Evaluate every document by a model of all others. See `score_leave_one_out` for errors."""
-    blocks = score_leave_one_out(table, documents, parameters)
-    return HeldOutEvaluation(table, rule, blocks, settings=parameters)
+    blocks = score_leave_one_out(table, documents, settings)
+    return HeldOutEvaluation(table, rule, blocks, settings=settings)
 
 
-def choose_corpus_settings(subsets: Subsets, parameters: Settings) -> Choices:
+def choose_corpus_settings(subsets: Subsets, settings: Settings) -> Choices:
     """Make the choices of ``auto`` on all documents.
 
-    Choices in each fold would double the time of cross-validation.
+    To choose again in each fold would double the time of cross-validation.
     """
-    sample_size = parameters.sample if has_auto_settings(parameters) else 0
+    sample_size = settings.sample if has_auto_settings(settings) else 0
     sample = DocumentSample.from_documents(subsets.documents, sample_size)
-    documents = subsets.documents if needs_documents(parameters) else None
-    return resolve_auto_settings(CorpusCounts(subsets.table, sample), parameters, documents)
+    documents = subsets.documents if needs_documents(settings) else None
+    return resolve_auto_settings(CorpusCounts(subsets.table, sample), settings, documents)
 
 
 def train_and_score(
     subsets: Subsets,
-    parameters: Settings,
+    settings: Settings,
     training: Mask,
     test: Mask,
     choices: Choices | None = None,
 ) -> tuple[FittedParameters, Iterator[HeldOutBlock]]:
     """Train on the training documents, and score the test documents block by block.
 
-    Both masks have the shape (n_docs,). ``choices`` replace ``auto`` settings. If they are None,
-    they are made on the training documents.
+    Both masks have the shape (n_docs,). ``choices`` replace ``auto`` settings. If ``choices`` is
+    None, the settings are chosen on the training documents.
 
     Raise `UsageError` if training fails.
     """
-    if parameters.needs_log_sums:
+    if settings.needs_log_sums:
         subsets = subsets.with_log_sums()
-    sample_size = parameters["sample"] if needs_sample(parameters, choices) else 0
+    sample_size = settings["sample"] if needs_sample(settings, choices) else 0
     counts = subsets.select_counts(training, sample_size)
     training_documents = None
-    if needs_documents(parameters):
+    if needs_documents(settings):
         training_documents = subsets.documents.take(np.flatnonzero(training))
-    fitted = fit_parameters(counts, parameters, training_documents, choices)
+    fitted = fit_parameters(counts, settings, training_documents, choices)
     blocks = _score_held_out(
-        counts.table, fitted, parameters, subsets.documents, np.flatnonzero(test)
+        counts.table, fitted, settings, subsets.documents, np.flatnonzero(test)
     )
     return fitted, blocks
 
@@ -377,43 +386,43 @@ def train_and_score(
 def _score_held_out(
     table: CountTable,
     fitted: FittedParameters,
-    parameters: Settings,
+    settings: Settings,
     documents: CountedDocuments,
     test_rows: Ints | None = None,
 ) -> Iterator[HeldOutBlock]:
     """Score documents by a model that was trained without them, block by block.
 
-    ``test_rows`` are the indices of the documents; ``table`` must not contain these documents. If
-    they are None, score all documents by leave-one-out; ``table`` must contain the documents.
+    ``test_rows`` are the indices of the documents, which ``table`` must not contain. If
+    ``test_rows`` is None, score all documents by leave-one-out. Then ``table`` must contain them.
     """
     is_leave_one_out = test_rows is None
     if test_rows is None:
         test_rows = np.arange(len(documents))
-    classifier = restore_classifier(estimate_statistics(table, fitted.weights), fitted, parameters)
+    classifier = restore_classifier(estimate_statistics(table, fitted.weights), fitted, settings)
     posterior_type = classifier.training.statistics.posterior_type
     n_classes = table.n_classes
     max_block_scores = min(BLOCK_DOCUMENTS * n_classes, MAX_BLOCK_TERM_WEIGHTS)
     for rows in iter_blocks(test_rows, n_classes, max_block_scores):
         block = documents.take(rows)
-        own_weights: Ints | Floats  # of the documents in the table
+        table_weights: Ints | Floats  # the weight of each document of the block in the table
         if is_leave_one_out:
             held_out = classifier.leave_one_out(block)
             scores = held_out.scores
             lengths = held_out.lengths
-            own_weights = block.fill_weights(table.unit)
+            table_weights = block.fill_weights(table.unit)
         else:
             scores, lengths = classifier.joint_log_likelihood(block.matrix)
-            own_weights = np.zeros(len(block))
+            table_weights = np.zeros(len(block))
         log_scores = classifier.to_log_scale(scores, lengths)
         posterior = posterior_type(fitted.calibration.compute_log_posterior(log_scores, lengths))
         n_labels = posterior.log_p.shape[1]
         truth = block.to_document_labels(n_labels)
-        # A multi-label table starts with the label of all documents.
-        label_documents = table.class_documents[-n_labels:]
-        pair_rows, labels = truth.to_pairs()
-        is_only_document = label_documents[labels] <= own_weights[pair_rows]
+        # In a multi-label table, a label of all documents precedes the real labels.
+        label_weights = table.class_documents[-n_labels:]
+        block_rows, labels = truth.to_pairs()
+        lacks_other_documents = label_weights[labels] <= table_weights[block_rows]
         has_known_label = np.ones(len(block), np.bool_)
-        has_known_label[pair_rows[is_only_document]] = False
+        has_known_label[block_rows[lacks_other_documents]] = False
         yield HeldOutBlock(rows, truth, posterior, has_known_label)
 
 
@@ -476,8 +485,8 @@ class CrossValidation:
     def result(self, bootstrap: Bootstrap = Bootstrap()) -> EvaluationResult:
         """Return the metrics pooled over folds and repeats.
 
-        The ends of intervals are means over repeats: a document that is evaluated in every repeat
-        is still one document.
+        The ends of intervals are means over repeats. Pooled intervals would be too narrow, because
+        they would count a document once for each repeat.
         """
         results = [repeat.result(bootstrap) for repeat in self.repeats]
         if len(results) == 1:
@@ -492,7 +501,9 @@ class CrossValidation:
         bins = []
         for k, reliability_bin in enumerate(pooled.reliability):
             bin_intervals = [result.reliability[k].interval for result in results]
-            average = _average_intervals([interval for interval in bin_intervals if interval])
+            average = _average_intervals(
+                [interval for interval in bin_intervals if interval is not None]
+            )
             bins.append(reliability_bin._replace(interval=average))
         return replace(
             pooled,
@@ -506,7 +517,7 @@ class CrossValidation:
     ) -> FoldsResult:
         """Return the mean and the standard deviation over folds, and the metrics of each fold.
 
-        The arguments describe how the corpus was divided.
+        The arguments, which the result repeats, describe how the corpus was divided.
         """
         n_repeats = len(self.repeats)
         return FoldsResult(
@@ -532,7 +543,7 @@ class _FoldTraining(NamedTuple):
     """Inputs for the evaluation of any fold. Worker processes get them once."""
 
     subsets: Subsets
-    parameters: Settings
+    settings: Settings
     folds_of_repeats: Sequence[Folds]
     choices: Choices
     evaluate: Callable[[Iterable[HeldOutBlock]], object]
@@ -550,7 +561,7 @@ class _FoldOutcome(NamedTuple):
 
 def evaluate_folds(
     subsets: Subsets,
-    parameters: Settings,
+    settings: Settings,
     folds_of_repeats: Sequence[Folds],
     evaluate: Callable[[Iterable[HeldOutBlock]], object],
     jobs: int = 1,
@@ -560,8 +571,8 @@ def evaluate_folds(
     ``evaluate`` is called with the scored test documents. Up to ``jobs`` processes are used if they
     save time.
     """
-    choices = choose_corpus_settings(subsets, parameters)
-    training = _FoldTraining(subsets, parameters, folds_of_repeats, choices, evaluate)
+    choices = choose_corpus_settings(subsets, settings)
+    training = _FoldTraining(subsets, settings, folds_of_repeats, choices, evaluate)
     tasks = [
         _FoldTask(repeat, fold)
         for repeat, folds in enumerate(folds_of_repeats)
@@ -573,8 +584,10 @@ def evaluate_folds(
         jobs = 1
     outcomes = run_in_order(_evaluate_fold, training, tasks, jobs)
     for task, worker_outcome in track_progress(outcomes, "fold", len(tasks)):
-        # Without processes, the worker's outcome is None.
-        yield task, worker_outcome or _evaluate_fold(training, task)
+        if worker_outcome is None:  # no other process did the task
+            yield task, _evaluate_fold(training, task)
+        else:
+            yield task, worker_outcome
 
 
 def _evaluate_fold(training: _FoldTraining, task: _FoldTask) -> _FoldOutcome:
@@ -582,7 +595,7 @@ def _evaluate_fold(training: _FoldTraining, task: _FoldTask) -> _FoldOutcome:
     folds = training.folds_of_repeats[task.repeat]
     is_training, is_test = folds.get_masks(task.fold)
     fitted, blocks = train_and_score(
-        training.subsets, training.parameters, is_training, is_test, training.choices
+        training.subsets, training.settings, is_training, is_test, training.choices
     )
     n_terms = int(np.count_nonzero(fitted.selected_terms))
     return _FoldOutcome(n_terms, fitted.smoothing, training.evaluate(blocks))
@@ -590,7 +603,7 @@ def _evaluate_fold(training: _FoldTraining, task: _FoldTask) -> _FoldOutcome:
 
 def cross_validate(
     subsets: Subsets,
-    parameters: Settings,
+    settings: Settings,
     folds_of_repeats: Sequence[Folds],
     rule: DecisionRule = DecisionRule(),
     jobs: int = 1,
@@ -602,11 +615,10 @@ def cross_validate(
     Raise `UsageError` if no term or no class remains in a fold.
     """
     table = subsets.table
-    repeats = [HeldOutEvaluation(table, rule, settings=parameters) for _ in folds_of_repeats]
-    if len(repeats) == 1:
-        pooled = repeats[0]
-    else:
-        pooled = HeldOutEvaluation(table, rule, settings=parameters)
+    repeats = [HeldOutEvaluation(table, rule, settings=settings) for _ in folds_of_repeats]
+    pooled = repeats[0]
+    if len(repeats) > 1:
+        pooled = HeldOutEvaluation(table, rule, settings=settings)
     n_tested = max(
         int(np.count_nonzero(folds.fold_indices != NEVER_TESTED)) for folds in folds_of_repeats
     )
@@ -615,9 +627,9 @@ def cross_validate(
         max_scores = 0  # the merged evaluation would drop the scores
     evaluate = partial(HeldOutEvaluation, table, rule, max_scores=max_scores)
     metrics = []
-    for task, outcome in evaluate_folds(subsets, parameters, folds_of_repeats, evaluate, jobs):
+    for task, outcome in evaluate_folds(subsets, settings, folds_of_repeats, evaluate, jobs):
         repeats[task.repeat].merge(outcome.test_result)
-        if pooled is not repeats[0]:
+        if len(repeats) > 1:
             pooled.merge(outcome.test_result)
         is_training, is_test = folds_of_repeats[task.repeat].get_masks(task.fold)
         accuracy, macro_f1 = compute_accuracy_and_macro_f1(outcome.test_result.evaluation.documents)
@@ -676,9 +688,9 @@ def validate_corpus(
 ) -> CrossValidation:
     """Evaluate every document of a corpus by a model of other documents.
 
-    The method is ``leave-one-out``, or folds: ``stratified`` by class, ``grouped`` by the values of
-    the first additional column, or by ``time``, which is in that column. Folds by time have only
-    one repeat, and leave-one-out has no folds.
+    The method is ``leave-one-out``, which has no folds, or a method of drawing folds:
+    ``stratified`` by class, or ``grouped`` by the values of the first additional column, or
+    ``time``, which orders documents by the values of that column and has only one repeat.
 
     Raise `UsageError` if the method is not possible for the corpus.
     """
@@ -687,7 +699,8 @@ def validate_corpus(
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(table, documents, settings, rule)
         return CrossValidation(held_out, [held_out], [])
-    values = [columns[0] for columns in corpus.notes if columns]  # empty without such a column
+    # The notes of documents are their additional columns.
+    values = [columns[0] for columns in corpus.notes if columns]
     generators = np.random.default_rng(seed).spawn(repeats)
     if method == "time":
         folds = [make_ordered_folds(_rank_times(values, corpus.names), n_folds)]

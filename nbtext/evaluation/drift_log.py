@@ -1,8 +1,8 @@
 """The log of `nbtext classify --drift`: each line compares the documents of a run with training.
 
-A line has numbers of documents, means and standard deviations. These can be pooled: several runs of
-one model give exactly the result of one run on all their documents. If the model was updated in
-between, runs are pooled in standard deviations of the training documents of their models.
+A line has numbers of documents, means and standard deviations, from which runs can be pooled.
+Pooled runs of one model have exactly the result of one run on all their documents. If the model was
+updated between runs, the unit is the standard deviation of the training documents of each model.
 `nbtext drift` prints the log.
 """
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, ParsedJson
 
 DRIFT_SIGNIFICANCE = 0.001
-"""A difference with a smaller p-value is significant. It is low, because every run has a test."""
+"""A difference with a smaller p-value is significant. The limit is low, as every run is tested."""
 
 MIN_TEXT_DRIFT_DEVIATIONS = 0.3
-"""Distance in standard deviations of training that other class proportions do not explain."""
+"""A larger distance, in standard deviations of training, is not only due to class proportions."""
 
 MAX_EXACT_COUNT = 2**53
-"""Limit of the numbers of documents: below it, floats are exact."""
+"""Every smaller integer is exact as a float."""
 
 
 class _BlockRecord(NamedTuple):
@@ -60,10 +60,10 @@ class _BlockRecord(NamedTuple):
 
 
 class DriftRecorder:
-    """Records the documents of a run."""
+    """Recorder of the documents of a run of `nbtext classify`."""
 
     def __init__(self, model: TextClassifier, path: str | None = None) -> None:
-        """Start a run. The ``path`` of the model distinguishes the models of one log.
+        """Start a run. The ``path`` of the model file distinguishes the models of one log.
 
         Raise `UsageError` if the model has no profile of its training documents.
         """
@@ -78,7 +78,7 @@ class DriftRecorder:
         self._records: list[_BlockRecord] = []
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield scored documents unchanged, and record the readable documents."""
+        """Yield scored documents unchanged, and record the readable documents of each block."""
         for block in blocks:
             is_readable = np.array(
                 [document.problem is None for document in block.documents], np.bool_
@@ -88,7 +88,7 @@ class DriftRecorder:
                 self._model.fitted.classifier, block.scores, block.lengths, block.unknown_tokens
             )
             log_likelihoods = np.full(len(tokens), np.nan)
-            if per_token is not None:
+            if per_token is not None:  # else the classifier has no likelihood
                 log_likelihoods, _ = per_token
             decision = block.posterior.decide(DecisionRule())
             self._records.append(
@@ -108,7 +108,7 @@ class DriftRecorder:
         classes = self._model.classes
         training = self._training
         tokens, unknown_tokens, log_likelihoods, predictions = (
-            np.concatenate(column) for column in zip(*self._records, strict=True)
+            np.concatenate(arrays) for arrays in zip(*self._records, strict=True)
         )
         run = Profile.from_documents(
             tokens, unknown_tokens, log_likelihoods, predictions, len(classes)
@@ -153,7 +153,7 @@ class _LoggedRun(NamedTuple):
 
     time: str
     model: str | None
-    """Path of the model. None in a line of an older nbtext."""
+    """Path of the model file. None if it was unknown, or in a line of an older nbtext."""
     documents: int
     figures: Mapping[str, tuple[MeanStd, MeanStd]]
     """Metrics of the run and of training, by name."""
@@ -167,21 +167,21 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
     Raise `PathError` if the log cannot be read or has no run with documents.
     """
     runs: list[_LoggedRun] = []
-    damaged: list[PathError] = []
+    problems: list[PathError] = []
     for number, line in enumerate(read_option_file(path).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
             run = _parse_run(parse_json(line.decode()))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-            damaged.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
+            problems.append(PathError("not a line of classify --drift", where=f"{path}:{number}"))
             continue
         if run.documents:
             runs.append(run)
     if runs:
-        return runs, damaged
-    if damaged:
-        raise damaged[0]
+        return runs, problems
+    if problems:
+        raise problems[0]
     raise PathError(
         "there is no run with documents in the log",
         where=path,
@@ -190,16 +190,13 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
 
 
 def _parse_run(record: ParsedJson) -> _LoggedRun:
-    """Return the run of a parsed line. Raise an error if it is damaged, see `read_history`."""
-    if datetime.fromisoformat(record["time"]).tzinfo is None:
+    """Return the run of a parsed line. If the line is damaged, the errors are Python's."""
+    if datetime.fromisoformat(record["time"]).tzinfo is None:  # not comparable with other times
         raise ValueError(record["time"])
-    metrics = {
-        name: (
-            _parse_mean_std(record[name]["run"]),
-            _parse_mean_std(record[name]["training"]),
-        )
-        for name in DRIFT_METRICS
-    }
+    metrics = {}
+    for name in DRIFT_METRICS:
+        metric = record[name]
+        metrics[name] = (_parse_mean_std(metric["run"]), _parse_mean_std(metric["training"]))
     predictions = {
         str(label): (_parse_count(run), _parse_count(training))
         for label, (run, training) in record[PREDICTIONS]["counts"].items()
@@ -215,20 +212,20 @@ def _parse_run(record: ParsedJson) -> _LoggedRun:
 
 
 def _parse_mean_std(values: Sequence[float]) -> MeanStd:
-    documents, mean, std = values
-    if not (abs(mean) <= MAX_DISTANCE and 0 <= std <= MAX_DISTANCE):
+    n_documents, mean, std = values
+    if not (abs(mean) <= MAX_DISTANCE and 0 <= std <= MAX_DISTANCE):  # true for nan
         raise ValueError(values)
-    return MeanStd(_parse_count(documents), float(mean), float(std))
+    return MeanStd(_parse_count(n_documents), float(mean), float(std))
 
 
 def _parse_count(value: float) -> int:
-    if not 0 <= value < MAX_EXACT_COUNT:
+    if not 0 <= value < MAX_EXACT_COUNT:  # true for nan
         raise ValueError(value)
     return int(value)
 
 
 def take_runs_since(runs: Sequence[_LoggedRun], start: datetime, path: str) -> list[_LoggedRun]:
-    """Return the runs from a time on. A time without zone is in UTC.
+    """Return the runs at or after ``start``, which is in UTC if it has no time zone.
 
     Raise `PathError` if there are no such runs.
     """
@@ -243,9 +240,9 @@ def take_runs_since(runs: Sequence[_LoggedRun], start: datetime, path: str) -> l
 
 
 def take_newest_runs(runs: Sequence[_LoggedRun], max_runs: int) -> tuple[list[_LoggedRun], int]:
-    """Return the last runs with the model file of the newest run, at most ``max_runs``.
+    """Return at most ``max_runs`` runs of the newest run's model file, oldest first.
 
-    They are in order, oldest first. Also return how many runs of other model files lie between.
+    Also return the number of runs of other model files that were skipped.
     """
     newest: list[_LoggedRun] = []
     n_skipped = 0
@@ -256,7 +253,8 @@ def take_newest_runs(runs: Sequence[_LoggedRun], max_runs: int) -> tuple[list[_L
             newest.append(run)
         else:
             n_skipped += 1
-    return newest[::-1], n_skipped
+    newest.reverse()
+    return newest, n_skipped
 
 
 class MetricDrift(NamedTuple):
@@ -267,39 +265,41 @@ class MetricDrift(NamedTuple):
     training: float | None
     """Mean in training. None for predictions."""
     distance: float | None
-    """In standard deviations of training documents. For predictions, the total variation distance.
+    """Difference of the means in standard deviations of training documents.
 
-    None if the metric is unknown.
+    For predictions, it is the total variation distance. None if the metric is unknown.
     """
     chance: float
     """The p-value of the difference."""
 
     @property
     def is_significant(self) -> bool:
-        """True if the difference is significant."""
+        """True if the p-value is below `DRIFT_SIGNIFICANCE`."""
         return self.chance < DRIFT_SIGNIFICANCE
 
 
-UNKNOWN_DRIFT = MetricDrift(None, None, None, chance=1.0)
+UNKNOWN_DRIFT = MetricDrift(run=None, training=None, distance=None, chance=1.0)
 """Drift of a metric without values in the run or in training."""
 
 
 class DriftRun(NamedTuple):
-    """One run, or several pooled runs."""
+    """The drift of one run, or of several pooled runs."""
 
     time: str
     """Time of the last run."""
     since: str
     """Time of the first run."""
     runs: int
+    """Number of runs."""
     model: str | None
+    """Path of the last run's model file."""
     documents: int
     figures: Mapping[str, MetricDrift]
     """The drift of `DRIFT_METRICS` and of `PREDICTIONS` by name."""
 
 
 def find_text_drift(run: DriftRun) -> list[str]:
-    """Return the metrics of texts with a drift that other class proportions do not explain."""
+    """Return the metrics of texts that drift more than other class proportions can explain."""
     names = []
     for name in (UNKNOWN, LIKELIHOOD):
         drift = run.figures[name]
@@ -326,7 +326,8 @@ def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
 
 
 def _compute_metric_drift(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDrift:
-    """Return the drift of a metric, given pairs of a run and the training of its model."""
+    """Return the drift of a metric, given its values in each run and in training of the model."""
+    # A metric without documents is unknown.
     pairs = [(run, training) for run, training in pairs if run.documents and training.documents]
     if not pairs:
         return UNKNOWN_DRIFT
@@ -339,34 +340,37 @@ def _compute_metric_drift(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDri
             distance=pooled.compute_distance(first_training),
             chance=pooled.compute_p_value(first_training),
         )
-    # Several models: in units of the standard deviation of training, all trainings are alike.
+    # There are several models. Standardized by its model, each run has the same training values.
     standardized = MeanStd.pool([run.standardize(training) for run, training in pairs])
-    standard = MeanStd(_count_effective_training_documents(pairs), 0.0, 1.0)
-    training_mean = sum(run.documents * training.mean for run, training in pairs) / pooled.documents
+    n_training_documents = _count_effective_training_documents(pairs)
+    standard_training = MeanStd(n_training_documents, mean=0.0, std=1.0)
+    training_sum = sum(run.documents * training.mean for run, training in pairs)
     return MetricDrift(
         run=pooled.mean,
-        training=training_mean,
-        distance=standardized.compute_distance(standard),
-        chance=standardized.compute_p_value(standard),
+        training=training_sum / pooled.documents,
+        distance=standardized.compute_distance(standard_training),
+        chance=standardized.compute_p_value(standard_training),
     )
 
 
 def _count_effective_training_documents(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> int:
-    """Return the training documents of one model that is as uncertain as several models together.
+    """Return how many training documents make one model as uncertain as the models together.
 
-    The models share documents, so their errors are assumed to have the same direction: 1 / √n is
-    the mean of 1 / √n_t, weighted by the documents of the runs.
+    The models share documents, so their errors are assumed to have the same direction. Then the
+    number n has 1 / √n equal to the mean of 1 / √n_t over models t, weighted by the documents of
+    their runs.
     """
     n_documents = sum(run.documents for run, _ in pairs)
     error_sum = sum(run.documents / sqrt(training.documents) for run, training in pairs)
-    return max(int(1 / (error_sum / n_documents) ** 2), 1)
+    mean_error = error_sum / n_documents
+    return max(int(1 / mean_error**2), 1)
 
 
 def _compute_prediction_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
     """Return the drift of the predictions.
 
-    With several models, the predictions in training are a mixture, weighted by the documents of the
-    runs. It counts as many documents as the smallest training.
+    With several models, their predictions in training are mixed, weighted by the documents of the
+    runs. The mixture counts as many documents as the smallest training.
     """
     labels = sorted({label for run in runs for label in run.answers})
     counts = np.array(
@@ -374,7 +378,7 @@ def _compute_prediction_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
     )  # (n_runs, n_labels, 2)
     run_counts = counts[..., 0]
     training_counts = counts[..., 1]
-    has_counts = run_counts.any(axis=1) & training_counts.any(axis=1)
+    has_counts = run_counts.any(axis=1) & training_counts.any(axis=1)  # (n_runs,)
     if not has_counts.any():
         return UNKNOWN_DRIFT
     run_counts = run_counts[has_counts]

@@ -41,8 +41,8 @@ def evaluate_scored_blocks(
 ) -> Evaluation:
     """Evaluate documents that the model has scored.
 
-    ``group_columns`` are the names of the columns of the documents, for slices. ``on_block`` is
-    called with each block.
+    ``group_columns`` are the names of the columns by whose values documents are also evaluated in
+    groups. ``on_block`` is called with each block before its evaluation.
 
     Raise `UsageError` if there are no documents.
     """
@@ -56,8 +56,8 @@ def evaluate_scored_blocks(
     for block in scored_blocks:
         if on_block is not None:
             on_block(block)
-        columns = [document.columns for document in block.documents] if group_columns else ()
-        evaluation.add(block.labels, block.posterior, block.posterior.predict(rule), columns)
+        group_values = [document.columns for document in block.documents] if group_columns else ()
+        evaluation.add(block.labels, block.posterior, block.posterior.predict(rule), group_values)
     if not evaluation.n:
         raise NoDocumentsError
     return evaluation

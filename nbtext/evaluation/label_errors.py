@@ -2,8 +2,8 @@
 
 `nbtext suspects` lists them, and `nbtext label --review` asks about them.
 
-Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999). For classifiers with an
-exact leave-one-out, it replaces the folds of the paper.
+Source: C. Brodley, M. Friedl, Identifying mislabeled training data (1999). The folds of the paper
+are replaced by leave-one-out if the classifier has an exact leave-one-out.
 """
 
 from __future__ import annotations
@@ -51,18 +51,20 @@ class Suspect(NamedTuple):
 
 
 class Suspects(NamedTuple):
-    """Documents that may have the wrong label, all arrays of shape (n,)."""
+    """Documents that may have the wrong label, all arrays of shape (n,).
+
+    In a multi-label corpus, the suggestion adds or removes the least certain label.
+    """
 
     rows: Ints
     """Indices of the documents in the corpus."""
     labels: DocumentLabels
     suggested: DocumentLabels
-    """The most probable other class. Of a label set, the set with its least certain label changed.
-    """
+    """The most probable other class, or the changed set of labels."""
     log_odds: Floats
     """log p(suggested | d) − log p(label | d), in nats, under a model of other documents.
 
-    Of a label set, these are the log odds of the label that changes.
+    In a multi-label corpus, these are the log odds of the label that is added or removed.
     """
     probabilities: Floats
     """p(suggested | d)."""
@@ -70,17 +72,17 @@ class Suspects(NamedTuple):
     def iterate_named(
         self, names: Names, texts: Names, classes: Names, limit: int | None = None
     ) -> Iterator[Suspect]:
-        """Yield the first ``limit`` suspects, by default all.
+        """Yield the first ``limit`` suspects, or all if ``limit`` is None.
 
         ``names`` and ``texts`` are the names and the texts of all documents of the corpus.
         """
-        first = self.take(slice(limit))
+        suspects = self.take(slice(limit))
         for row, label, suggested, log_odds, probability in zip(
-            first.rows.tolist(),
-            first.labels.to_texts(classes),
-            first.suggested.to_texts(classes),
-            first.log_odds.tolist(),
-            first.probabilities.tolist(),
+            suspects.rows.tolist(),
+            suspects.labels.to_texts(classes),
+            suspects.suggested.to_texts(classes),
+            suspects.log_odds.tolist(),
+            suspects.probabilities.tolist(),
             strict=True,
         ):
             yield Suspect(names[row], label, suggested, log_odds, probability, texts[row])
@@ -105,34 +107,35 @@ class Suspects(NamedTuple):
 def find_suspects(
     table: CountTable,
     documents: CountedDocuments,
-    parameters: Settings,
+    settings: Settings,
     min_log_odds: float = 0.0,
     jobs: int = 1,
 ) -> Suspects:
     """Return the documents whose log odds exceed ``min_log_odds``, by descending log odds.
 
-    Each document is scored by a model of other documents: by leave-one-out, or for classifiers
-    without exact leave-one-out by folds, in ``jobs`` processes. The only document of a class is
-    never a suspect, because the model of the other documents does not contain its class.
+    Each document is scored by a model of other documents: by exact leave-one-out if the classifier
+    has it, otherwise by folds, in ``jobs`` processes. The only document of a class is never a
+    suspect, because the model of the other documents does not contain its class.
 
-    The odds are calibrated. Raw odds grow with the length, so long documents would come first.
+    The odds are calibrated, because raw odds grow with the length of documents.
     """
-    classifier_class = select_classifier_class(table, parameters)
-    if classifier_class.is_leave_one_out_exact(parameters, table.unit):
-        blocks = score_leave_one_out(table, documents, parameters)
+    classifier_class = select_classifier_class(table, settings)
+    if classifier_class.is_leave_one_out_exact(settings, table.unit):
+        blocks = score_leave_one_out(table, documents, settings)
         suspects = _select_suspects(min_log_odds, blocks)
     else:
         n_folds = min(FALLBACK_FOLDS, len(documents))
         folds = draw_stratified_folds(documents.strata, n_folds, np.random.default_rng(0))
         outcomes = evaluate_folds(
             Subsets(table, documents),
-            parameters,
-            [folds],
-            partial(_select_suspects, min_log_odds),
-            jobs,
+            settings,
+            folds_of_repeats=[folds],
+            evaluate=partial(_select_suspects, min_log_odds),
+            jobs=jobs,
         )
         suspects = Suspects.concatenate(outcome.test_result for _, outcome in outcomes)
-    return suspects.take(np.lexsort((suspects.rows, -suspects.log_odds)))
+    order = np.lexsort((suspects.rows, -suspects.log_odds))  # the last key is compared first
+    return suspects.take(order)
 
 
 def _select_suspects(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Suspects:
@@ -140,14 +143,13 @@ def _select_suspects(min_log_odds: float, blocks: Iterable[HeldOutBlock]) -> Sus
     suspect_blocks = []
     for block in blocks:
         alternatives = block.posterior.find_alternatives(block.truth)
-        suspects = Suspects(
+        suspects = Suspects(  # still all documents of the block
             rows=block.rows,
             labels=block.truth,
             suggested=alternatives.labels,
             log_odds=alternatives.log_odds,
             probabilities=np.exp(alternatives.log_probability),
         )
-        suspect_blocks.append(
-            suspects.take(block.has_known_label & (suspects.log_odds > min_log_odds))
-        )
+        is_suspect = block.has_known_label & (suspects.log_odds > min_log_odds)
+        suspect_blocks.append(suspects.take(is_suspect))
     return Suspects.concatenate(suspect_blocks)

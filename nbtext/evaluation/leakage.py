@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ints, Keys
 
 MAX_LEAK_EXAMPLES = 20
-"""Number of leaked documents in the result."""
+"""Maximum number of leaked documents that the result names."""
 
 WORDLESS = np.uint64(0)
 """The hash of a document without words."""
 
 MAX_ACCIDENTAL_PROPORTION = 0.01
-"""Maximum proportion of leaked documents without a warning: short texts and form letters recur."""
+"""A larger proportion of leaked documents is no accident. Short texts and form letters recur."""
 
 
 class _LeakExample(NamedTuple):
@@ -48,7 +48,7 @@ class _LeakExample(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _OthersResult(SliceResult):
+class _UnleakedResult(SliceResult):
     """Metrics of the test documents that are not leaked."""
 
     log_loss: float | None
@@ -62,7 +62,7 @@ class LeakResult:
     found: int
     """Number of leaked documents."""
     examples: tuple[_LeakExample, ...]
-    without: _OthersResult | None
+    without: _UnleakedResult | None
     """Metrics without the leaked documents. None if all test documents are leaked."""
 
     def make_warning(self, n: int) -> str | None:
@@ -80,9 +80,9 @@ class SampledLeakResult(NamedTuple):
     """Test documents that are also in the model's sample of training documents."""
 
     checked: int
-    """Number of test documents that the sample can check."""
+    """Number of test documents that would be in the sample if the model was trained on them."""
     found: int
-    """Number of leaked documents among them."""
+    """Number of leaked documents among the checked documents."""
 
     def make_warning(self, n: int) -> str | None:
         """Return a warning for ``n`` test documents, or None if the leaks may be accidental."""
@@ -99,7 +99,10 @@ class SampledLeakResult(NamedTuple):
         return self.found <= self.checked * MAX_ACCIDENTAL_PROPORTION
 
     def describe(self, n: float) -> str:
-        """Return the number of leaked documents among ``n`` test documents as text."""
+        """Return the numbers of leaked and of checked documents as text.
+
+        ``n`` is the number of test documents.
+        """
         suffix = "" if self.checked == n else " that the model's sample can check"
         return f"{self.found:,} of {format_quantity(self.checked, 'document')}{suffix}"
 
@@ -113,7 +116,7 @@ class _HashedDocuments(NamedTuple):
 
 
 class _CorpusComparison:
-    """Compares the words of test documents with those of training documents.
+    """Comparison of the words of test documents with the words of training documents.
 
     Raw words are compared, without stop list and stemming, so that short similar questions are not
     reported as copies. Fields are ignored, because copies of a mail differ in their headers. Only
@@ -124,20 +127,20 @@ class _CorpusComparison:
         """Count the training documents. Raise `UsageError` if there are none."""
         settings = replace(model.settings, stemmer="none", ngrams=1, char_ngrams=None)
         self._counter = DocumentCounter(Analysis(settings), GrowingVocabulary())
-        self._training = _HashedDocuments([], [])
-        self._test = _HashedDocuments([], [])
+        self._training = _HashedDocuments(ids=[], hashes=[])
+        self._test = _HashedDocuments(ids=[], hashes=[])
         for block in split_into_blocks(training, count_document_bytes):
-            self._count(block, self._training)
+            self._add_to(self._training, block)
         if not self._training.ids:
             raise NoDocumentsError("the training corpus has no documents that can be read")
 
     def add(self, documents: Sequence[Document]) -> None:
         """Count test documents."""
-        self._count(documents, self._test)
+        self._add_to(self._test, documents)
 
-    def _count(self, documents: Sequence[Document], corpus: _HashedDocuments) -> None:
-        contents = collect_contents(list(map(_drop_fields, documents)))
-        matrix = self._counter.count(*contents).to_matrix()
+    def _add_to(self, corpus: _HashedDocuments, documents: Sequence[Document]) -> None:
+        texts, fields, values = collect_contents([_drop_fields(document) for document in documents])
+        matrix = self._counter.count(texts, fields, values).to_matrix()
         corpus.hashes.append(_hash_words(matrix))
         corpus.ids.extend(document.id for document in documents)
 
@@ -149,6 +152,7 @@ class _CorpusComparison:
         training_hashes, first_rows = np.unique(
             np.concatenate(self._training.hashes), return_index=True
         )
+        # There may be no block of test documents.
         test_hashes = np.concatenate([np.empty(0, np.uint64), *self._test.hashes])
         positions = find_sorted(training_hashes, test_hashes)
         is_in_training = positions >= 0
@@ -158,14 +162,14 @@ class _CorpusComparison:
     def result(self, evaluation: Evaluation) -> LeakResult:
         """Return the leaked documents, given the evaluation of all test documents."""
         leaked, copies = self.find_leaks()
-        is_clean = np.ones(evaluation.documents.n, np.bool_)
-        is_clean[leaked] = False
-        clean_documents = evaluation.documents.take(is_clean)
-        others = None
-        if clean_documents.n:
-            probabilities = summarize_probabilities(clean_documents)
-            others = _OthersResult(
-                **vars(summarize_slice(clean_documents)),
+        is_unleaked = np.ones(evaluation.documents.n, np.bool_)
+        is_unleaked[leaked] = False
+        unleaked_documents = evaluation.documents.take(is_unleaked)
+        unleaked_result = None
+        if unleaked_documents.n:
+            probabilities = summarize_probabilities(unleaked_documents)
+            unleaked_result = _UnleakedResult(
+                **vars(summarize_slice(unleaked_documents)),  # the fields of the base class
                 log_loss=probabilities.log_loss,
                 brier=probabilities.brier,
             )
@@ -177,26 +181,27 @@ class _CorpusComparison:
                 strict=True,
             )
         )
-        return LeakResult(leaked.size, examples, others)
+        return LeakResult(leaked.size, examples, unleaked_result)
 
 
 def _hash_words(matrix: DocumentTermMatrix) -> Keys:
     """Return a 64-bit hash of the terms and counts of each document, shape (n_docs,).
 
-    It does not depend on the order of the terms. Documents without words have `WORDLESS`.
+    The hash does not depend on the order of the terms. Documents without words have `WORDLESS`.
     """
     entry_hashes = _scramble(pair(matrix.terms, matrix.counts))
-    # Sums, and the differences at the ends of documents, are modulo 2**64.
+    # All sums and differences are modulo 2**64.
     running_sums = np.concatenate(
         (np.zeros(1, np.uint64), np.cumsum(entry_hashes, dtype=np.uint64))
     )
-    return _scramble(running_sums[matrix.offsets[1:]] - running_sums[matrix.offsets[:-1]])
+    document_sums = running_sums[matrix.offsets[1:]] - running_sums[matrix.offsets[:-1]]
+    return _scramble(document_sums)
 
 
 def _scramble(keys: Keys) -> Keys:
-    """Map 64-bit keys one to one to keys that look random.
+    """Map 64-bit keys one to one to keys that look random, and 0 to 0.
 
-    It is the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014).
+    This is the output function of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014).
     """
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -211,28 +216,29 @@ def _drop_fields(document: Document) -> Document:
 
 
 class LeakChecker:
-    """Checks test documents against the training corpus, or the model's sample of it."""
+    """Comparison of test documents with the training corpus, or with the model's sample of it."""
 
     def __init__(self, model: TextClassifier, training: Iterable[Document] | None = None) -> None:
-        """Count the training documents if there is a corpus.
+        """Count the ``training`` corpus. Without a corpus, the model's sample replaces it.
 
         Raise `UsageError` if the corpus has no documents.
         """
         self._comparison = None if training is None else _CorpusComparison(model, training)
         self._sample = None
-        # Documents without text have only attributes: equal values are not a leak.
+        # Documents without text have only attributes, whose equality is no leak.
         if model.reading.text_column != NO_TEXT:
             self._sample = model.counts.sample
-        self._hashes = [np.empty(0, np.uint64)]
-        """Hashes of the test documents, for the comparison with the sample."""
+        self._test_hashes = [np.empty(0, np.uint64)]
+        """Hashes of the test documents by block. Only filled without a corpus."""
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
-        """Yield blocks of test documents unchanged. Each is checked when it is requested."""
+        """Yield blocks of test documents unchanged. Add the documents of each block first."""
         for block in blocks:
             if self._comparison is not None:
                 self._comparison.add(block.documents)
             elif self._sample is not None:
-                self._hashes.append(hash_contents(*collect_contents(block.documents)))
+                texts, fields, values = collect_contents(block.documents)
+                self._test_hashes.append(hash_contents(texts, fields, values))
             yield block
 
     def result(self, evaluation: Evaluation) -> LeakResult | SampledLeakResult | None:
@@ -245,20 +251,22 @@ class LeakChecker:
         if self._sample is None:
             return None
         return count_sampled_leaks(
-            np.concatenate(self._hashes), self._sample.documents.hashes, self._sample.bound
+            np.concatenate(self._test_hashes), self._sample.documents.hashes, self._sample.bound
         )
 
 
 def count_sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> SampledLeakResult:
     """Count the test documents that a bottom-k sample can check, and the leaked ones among them.
 
-    ``sample_hashes`` has the hashes of all training documents below ``bound``, or of all training
-    documents if that is `MAX_HASH`. The proportion of leaked documents is an unbiased estimate,
-    because a hash does not depend on the topic of its document (E. Cohen, H. Kaplan, 2007).
+    ``sample_hashes`` has all hashes of training documents that are below ``bound``. If ``bound`` is
+    `MAX_HASH`, it has the hashes of all training documents. The proportion of leaked documents is
+    an unbiased estimate, because a hash does not depend on the topic of its document (E. Cohen,
+    H. Kaplan, 2007).
     """
-    checked = test_hashes
-    if bound != MAX_HASH:  # the sample is not the whole corpus
-        checked = test_hashes[test_hashes < np.uint64(bound)]
-    # numpy 2.0 fails if it tries a table for 64 bits.
-    is_leaked = np.isin(checked, sample_hashes, kind="sort")
-    return SampledLeakResult(checked.size, int(is_leaked.sum()))
+    checked_hashes = test_hashes
+    is_whole_corpus = bound == MAX_HASH
+    if not is_whole_corpus:
+        checked_hashes = test_hashes[test_hashes < np.uint64(bound)]
+    # numpy 2.0 fails without ``kind``, because it tries a table of all 64-bit numbers.
+    is_leaked = np.isin(checked_hashes, sample_hashes, kind="sort")
+    return SampledLeakResult(checked_hashes.size, int(is_leaked.sum()))

@@ -1,13 +1,13 @@
 """Learning curves: accuracy against training size, and a forecast of the gain from more documents.
 
-`nbtext learning-curve` and `nbtext report` show them. The accuracy on the training documents is
-reported next to the accuracy on held-out documents: their distance shows overfitting.
+`nbtext learning-curve` and `nbtext report` show the curves. The accuracy on the training documents
+is reported, too: its distance from the accuracy on held-out documents shows overfitting.
 
-Documents are counted once. Each run holds out a fold and trains on growing parts of the other
-documents, on which term limits, selection and smoothing depend. The choices of ``auto``
-(`nbtext.model.auto_settings`) are made only in the first run of each size, which halves the time.
-Models of exclusive classes are not calibrated, because calibration does not change the most
-probable class.
+Documents are counted once. Each run holds out a fold, and trains models on growing samples of the
+other documents. Term limits, selected terms and smoothing are fitted to each sample. The choices of
+``auto`` (`nbtext.model.auto_settings`) are made only in the first run of each size, which halves
+the time. Models of exclusive classes are not calibrated, because calibration does not change the
+most probable class.
 
 The forecast is an inverse power law, fitted to the error at several sizes.
 
@@ -98,21 +98,20 @@ class LearningCurve(NamedTuple):
     """A learning curve and the forecast for more documents than the corpus has."""
 
     documents: int
-    """Documents of the corpus."""
+    """Number of documents of the corpus."""
     runs: int
-    """Folds × repeats."""
+    """Number of runs: folds × repeats."""
     points: tuple[CurvePoint, ...]
-    """By ascending size."""
+    """By ascending number of training documents."""
     forecast: _Forecasts
 
 
 class Resampling(NamedTuple):
-    """The sizes and runs of a curve."""
+    """The sizes and runs of a curve. A size is a number of training documents."""
 
-    steps: int = 8
-    """Number of sizes."""
-    folds: int = 5
-    repeats: int = 3
+    n_sizes: int = 8
+    n_folds: int = 5
+    n_repeats: int = 3
     """How often folds are drawn."""
     seed: int = 0
 
@@ -126,7 +125,7 @@ class _ModelMetrics(NamedTuple):
     """Accuracy on the documents that the model was trained on."""
 
 
-class _TrainedModel(NamedTuple):
+class _ModelOutcome(NamedTuple):
     """The outcome of a run for one size."""
 
     metrics: _ModelMetrics
@@ -143,36 +142,35 @@ MIN_MEAN_DOCUMENTS_PER_CLASS = 2
 
 def compute_learning_curve(
     subsets: Subsets,
-    parameters: Settings,
+    settings: Settings,
     resampling: Resampling = Resampling(),
     jobs: int = 1,
     n_more_documents: int | None = None,
 ) -> LearningCurve:
-    """Return the learning curve of a corpus, for models with these training parameters.
+    """Return the learning curve of a corpus, for models with these training settings.
 
     Models are trained in ``jobs`` processes. The forecast is for ``n_more_documents`` than the
-    corpus has, by default for twice its documents. Sizes at which no term remains in a run are
-    omitted.
+    corpus has, by default for twice as many. Sizes at which training fails in a run are omitted.
 
     Raise `UsageError` if all sizes are omitted, or if there are fewer than two documents per fold.
     """
     n = len(subsets)
-    _require_enough_documents(n, resampling.folds)
-    max_size = n - ceil(n / resampling.folds)  # without the largest fold
-    sizes = _choose_training_sizes(max_size, subsets.table.n_classes, resampling.steps)
+    _require_enough_documents(n, resampling.n_folds)
+    max_size = n - ceil(n / resampling.n_folds)  # without the largest fold
+    sizes = _choose_training_sizes(max_size, subsets.table.n_classes, resampling.n_sizes)
     if not subsets.table.posterior_type.needs_calibration:
-        parameters = replace(parameters, calibration="none")
+        settings = replace(settings, calibration="none")
     runs = list(_draw_runs(subsets.documents.strata, resampling))
-    training = _CurveTraining(subsets, parameters, runs, sizes, {})
+    training = _CurveTraining(subsets, settings, runs, sizes, choices={})
     metrics = np.full((len(runs), sizes.size, len(_ModelMetrics._fields)), np.nan)
     problem = None
     outcomes = track_progress(_train_models(training, jobs), "model", len(runs) * sizes.size)
-    for task, outcome in outcomes:
+    for (run, size_index), outcome in outcomes:
         if isinstance(outcome, UsageError):
             problem = outcome
         else:
-            metrics[task] = outcome.metrics
-    is_usable = np.isfinite(metrics).all(axis=(0, 2))
+            metrics[run, size_index] = outcome.metrics
+    is_usable = np.isfinite(metrics).all(axis=(0, 2))  # (n_sizes,)
     if problem is not None and not is_usable.any():
         raise problem
     sizes = sizes[is_usable]
@@ -182,7 +180,7 @@ def compute_learning_curve(
     accuracy_forecast = fit_forecast(
         sizes,
         accuracies=metrics[..., _ModelMetrics._fields.index("accuracy")],
-        n_folds=resampling.folds,
+        n_folds=resampling.n_folds,
         current_size=n,
         forecast_size=n + n_more_documents,
         bootstrap=Bootstrap(seed=resampling.seed),
@@ -236,28 +234,29 @@ def compute_document_curve(model: TextClassifier, documents: Iterable[Document])
     return compute_learning_curve(
         Subsets(counts.table, counts.documents),
         resolve_smoothing_terms(model.analysis),
-        Resampling(repeats=1),
+        Resampling(n_repeats=1),
     )
 
 
-def _choose_training_sizes(max_size: int, n_classes: int, n_steps: int) -> Ints:
-    """Return at most ``n_steps`` distinct sizes in geometric progression up to ``max_size``."""
+def _choose_training_sizes(max_size: int, n_classes: int, n_sizes: int) -> Ints:
+    """Return at most ``n_sizes`` ascending sizes in geometric progression up to ``max_size``."""
     min_size = max(max_size / MAX_SIZE_RATIO, MIN_MEAN_DOCUMENTS_PER_CLASS * n_classes)
-    sizes = np.geomspace(max_size, min(min_size, max_size), n_steps)
+    min_size = min(min_size, max_size)
+    sizes = np.geomspace(max_size, min_size, n_sizes)  # only the first size if there is one
     return np.unique(np.round(sizes).astype(np.int64))
 
 
 def _order_by_stratum(classes: Ints, generator: np.random.Generator) -> Ints:
     """Return documents in random order, such that every prefix is stratified, shape (n_docs,).
 
-    In every prefix each class has its proportion, up to one document: the documents of a class are
-    spread evenly over the order, with a random shift for each class.
+    In every prefix, each class has its proportion, up to one document. For this, the documents of a
+    class are spread evenly over the order, with a random shift for each class.
     """
     shuffled = shuffle_by_class(classes, generator)
     class_sizes = np.bincount(classes)
     class_starts = np.cumsum(class_sizes) - class_sizes
-    shuffled_classes = classes[shuffled]
-    ranks = np.arange(classes.size) - class_starts[shuffled_classes]
+    shuffled_classes = classes[shuffled]  # ascending
+    ranks = np.arange(classes.size) - class_starts[shuffled_classes]  # from 0 in each class
     class_shifts = generator.random(class_sizes.size)
     positions = (ranks + class_shifts[shuffled_classes]) / class_sizes[shuffled_classes]
     return shuffled[np.argsort(positions, kind="stable")]
@@ -268,50 +267,53 @@ def _draw_runs(classes: Ints, resampling: Resampling) -> Iterator[tuple[Mask, In
 
     Held-out documents are a mask of shape (n_docs,), the other documents are indices.
     """
-    for repeat in range(resampling.repeats):
+    for repeat in range(resampling.n_repeats):
         generator = np.random.default_rng([resampling.seed, repeat])
-        for training, test in draw_stratified_folds(classes, resampling.folds, generator):
+        for training, test in draw_stratified_folds(classes, resampling.n_folds, generator):
             rows = np.flatnonzero(training)
-            yield test, rows[_order_by_stratum(classes[rows], generator)]
+            order = _order_by_stratum(classes[rows], generator)
+            yield test, rows[order]
 
 
 class _CurveTraining(NamedTuple):
     """Inputs for training any model of the curve. Worker processes get them once."""
 
     subsets: Subsets
-    parameters: Settings
+    settings: Settings
     runs: Sequence[tuple[Mask, Ints]]
     """See `_draw_runs`."""
     sizes: Ints
     choices: dict[int, Choices]
-    """Choices of ``auto`` by the index of the size, from the first run."""
+    """Choices of ``auto`` by the index of the size. Empty until the first run has made them."""
 
 
 def _train_models(
     training: _CurveTraining, jobs: int
-) -> Iterator[tuple[tuple[int, int], _TrainedModel | UsageError]]:
-    """Yield the outcome of each pair of run and size index, in order.
+) -> Iterator[tuple[tuple[int, int], _ModelOutcome | UsageError]]:
+    """Yield each pair of run and size index with its outcome, in order.
 
-    The first run is finished before other runs start, because it makes the choices of ``auto``.
+    The choices of the first run are added to ``training.choices`` in place, before other runs use
+    them.
     """
     n_runs = len(training.runs)
     first_run = range(1)
     later_runs = range(1, n_runs)
     if training.subsets.documents.matrix.terms.size * n_runs < MIN_PARALLEL_ENTRIES:
         jobs = 1
-    for runs in (first_run, later_runs):  # the second set of processes gets the choices
+    for runs in (first_run, later_runs):  # processes for later runs start with the choices
         tasks = product(runs, range(training.sizes.size))
         for task, worker_outcome in run_in_order(_train_model, training, tasks, jobs):
-            # Without processes, the worker's outcome is None.
-            outcome = worker_outcome or _train_model(training, task)
+            outcome = worker_outcome
+            if outcome is None:  # no other process did the task
+                outcome = _train_model(training, task)
             run, size_index = task
             if run in first_run and not isinstance(outcome, UsageError):
                 training.choices[size_index] = outcome.choices
             yield task, outcome
 
 
-def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _TrainedModel | UsageError:
-    """Train on the first documents of a run, and evaluate the model.
+def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _ModelOutcome | UsageError:
+    """Train on the first documents of a run, and evaluate the model on these and on held-out ones.
 
     ``task`` has the indices of the run and of the size. Return the `UsageError` if training fails.
     """
@@ -321,34 +323,34 @@ def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _TrainedMod
     is_training = np.zeros(len(subsets), np.bool_)
     is_training[order[: training.sizes[size_index]]] = True
     try:
-        parameters, blocks = train_and_score(
+        fitted, blocks = train_and_score(
             subsets,
-            training.parameters,
+            training.settings,
             training=is_training,
             test=is_training | test,
             choices=training.choices.get(size_index),
         )
-        held_out = HeldOutEvaluation(subsets.table, blocks=blocks)
+        scored = HeldOutEvaluation(subsets.table, blocks=blocks)
     except UsageError as problem:
         return problem
-    documents = held_out.evaluation.documents
-    in_test = test[held_out.rows]
-    accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents.take(in_test))
-    training_accuracy = float(documents.take(~in_test).is_correct.mean())
-    return _TrainedModel(_ModelMetrics(accuracy, macro_f1, training_accuracy), parameters.choices)
+    documents = scored.evaluation.documents
+    is_test = test[scored.rows]
+    accuracy, macro_f1 = compute_accuracy_and_macro_f1(documents.take(is_test))
+    training_accuracy = float(documents.take(~is_test).is_correct.mean())
+    return _ModelOutcome(_ModelMetrics(accuracy, macro_f1, training_accuracy), fitted.choices)
 
 
 MAX_EXPONENT = 2.0
 """Curves of classifiers have exponents between about 0.1 and 1."""
 
 EXPONENTS = np.linspace(MAX_EXPONENT / 100, MAX_EXPONENT, 100)
-"""The grid of exponents; the best one is then refined between its neighbours."""
+"""The grid of exponents. A golden-section search follows between the neighbours of the best one."""
 
-REFINEMENTS = 40
-"""Golden-section steps. They narrow the range of the exponent to 1e-8 of a grid step."""
+N_REFINEMENTS = 40
+"""Number of golden-section steps. They narrow the range of the exponent to 1e-8 of a grid step."""
 
 MIN_FORECAST_SIZES = 4
-"""Sizes that a forecast needs. With fewer points, a law of three parameters fits any curve."""
+"""Fewer sizes have no forecast, because a law of three parameters fits any three points."""
 
 MAX_INTERVAL_WIDTH = 0.2
 """A forecast with a wider interval is withheld."""
@@ -383,14 +385,14 @@ def fit_forecast(
 ) -> Forecast:
     """Forecast the accuracy at ``forecast_size`` training documents.
 
-    ``sizes`` have the shape (n_sizes,), ``accuracies`` (n_runs, n_sizes). ``n_folds`` runs together
-    test every document once.
+    ``sizes`` have the shape (n_sizes,), ``accuracies`` (n_runs, n_sizes). The ``n_folds`` runs of a
+    repeat test every document once.
 
-    For the interval, the law is fitted to ``n_folds`` runs that are drawn again and again. More
-    repeats on the same documents do not narrow the interval. It is widened by the largest misfit on
-    the upper half of the curve, because that misfit continues beyond the curve. If there are no
-    errors at the largest size, the interval extends down to Wilson's limit for ``current_size``
-    documents.
+    For the interval, the law is fitted to ``n_folds`` runs that are drawn again and again. They are
+    so few because more repeats on the same documents must not narrow the interval. It is widened by
+    the largest misfit on the upper half of the curve, because a misfit continues beyond the curve.
+    If there are no errors at the largest size, the interval extends down to Wilson's limit for
+    ``current_size`` documents.
     """
     if sizes.size < MIN_FORECAST_SIZES:
         reason = f"a curve of fewer than {MIN_FORECAST_SIZES} points is too short for a forecast"
@@ -399,8 +401,9 @@ def fit_forecast(
     mean_errors = errors.mean(axis=0)
     laws = _fit_resampled_laws(sizes.astype(np.float64), errors, n_folds, bootstrap)
     forecasts = 1 - laws.predict_errors(forecast_size)
-    value = float(forecasts[0])  # of the law of all runs
-    low, high = percentile_interval(forecasts[1:], value)
+    value = float(forecasts[0])
+    resampled_forecasts = forecasts[1:]
+    low, high = percentile_interval(resampled_forecasts, value)
     max_misfit = 0.0
     for k in range(sizes.size // 2, sizes.size):
         predicted_error = float(laws.predict_errors(float(sizes[k]))[0])
@@ -408,33 +411,29 @@ def fit_forecast(
     low = max(low - max_misfit, 0.0)
     high = min(high + max_misfit, 1.0)
     if not errors[:, -1].any():  # resampling does not show errors that did not occur
-        lower_limit, _ = wilson_interval(current_size, current_size)
+        lower_limit, _ = wilson_interval(hits=current_size, n=current_size)
         low = min(low, lower_limit)
     if high - low > MAX_INTERVAL_WIDTH:
         reason = f"the curve is too noisy: the forecast lies between {low:.2f} and {high:.2f}"
         return Forecast(forecast_size, withheld=reason)
     current_value = 1 - float(laws.predict_errors(current_size)[0])
-    return Forecast(forecast_size, value, (low, high), current_value)
+    return Forecast(forecast_size, value, interval=(low, high), now=current_value)
 
 
 def _fit_resampled_laws(
     sizes: Floats, errors: Floats, n_folds: int, bootstrap: Bootstrap
 ) -> _PowerLaws:
-    """Fit power laws to the mean errors of all runs, and then of resampled runs.
+    """Fit power laws: the first law to the mean errors of all runs, each later law to drawn runs.
 
     ``errors`` have the shape (n_runs, n_sizes).
     """
     mean_errors = errors.mean(axis=0)
-    drawn_runs = np.random.default_rng(bootstrap.seed).integers(
-        len(errors), size=(bootstrap.replicates, n_folds)
-    )
-    deviations = errors[drawn_runs].mean(axis=1) - mean_errors
-    curves = mean_errors + _compute_small_sample_factor(len(errors)) * deviations
-    return fit_power_laws(
-        sizes,
-        np.concatenate((mean_errors[np.newaxis], np.clip(curves, 0, 1))),
-        _weight_sizes(sizes, errors),
-    )
+    generator = np.random.default_rng(bootstrap.seed)
+    drawn_runs = generator.integers(len(errors), size=(bootstrap.replicates, n_folds))
+    deviations = errors[drawn_runs].mean(axis=1) - mean_errors  # (n_replicates, n_sizes)
+    drawn_curves = mean_errors + _compute_small_sample_factor(len(errors)) * deviations
+    curves = np.concatenate((mean_errors[np.newaxis], np.clip(drawn_curves, 0, 1)))
+    return fit_power_laws(sizes, curves, _weight_sizes(sizes, errors))
 
 
 def _compute_small_sample_factor(n: int) -> float:
@@ -448,11 +447,11 @@ def _compute_small_sample_factor(n: int) -> float:
 
 
 def _weight_sizes(sizes: Floats, errors: Floats) -> Floats:
-    """Return the weight of each size n, n over the variance between runs, shape (n_sizes,).
+    """Return the weight of each size n: n / (variance of its errors + mean variance of all sizes).
 
-    ``errors`` of the runs have the shape (n_runs, n_sizes). The variance of few runs is uncertain,
-    so the mean variance of all sizes is added. The factor n prefers large samples, because the laws
-    of small samples often differ (Figueroa and others, 2012, use the rank of the size).
+    ``errors`` have the shape (n_runs, n_sizes), the weights (n_sizes,). The mean variance is added
+    because the variance of few runs is uncertain. The factor n prefers large samples, because the
+    laws of small samples often differ (Figueroa and others, 2012, use the rank of the size).
     """
     variances = errors.var(axis=0)
     mean_variance = variances.mean()
@@ -465,24 +464,24 @@ def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> _PowerLaws
     """Fit laws that minimize Σ w (error(n) − e)² to curves of errors e.
 
     ``errors`` have the shape (n_curves, n_sizes), the sizes n and ``weights`` w (n_sizes,). For a
-    fixed exponent the best a and b are found exactly. The exponent is found by a grid search, then
-    by golden-section search.
+    fixed exponent, a and b have a closed form. The exponent is found by a grid search, then by
+    golden-section search.
     """
     unit = float(sizes.max())
     relative_sizes = sizes / unit
 
-    def compute_squares(c: Floats) -> Floats:
-        _, _, squares = _fit_fixed_exponent(relative_sizes, errors, weights, c)
-        return squares
+    def sum_squares(c: Floats) -> Floats:
+        _, _, square_sums = _fit_fixed_exponent(relative_sizes, errors, weights, c)
+        return square_sums
 
-    grid_squares = [compute_squares(np.full(len(errors), exponent)) for exponent in EXPONENTS]
-    best = np.argmin(grid_squares, axis=0)
+    grid_sums = [sum_squares(np.full(len(errors), exponent)) for exponent in EXPONENTS]
+    best = np.argmin(grid_sums, axis=0)
     low = EXPONENTS[np.maximum(best - 1, 0)]
     high = EXPONENTS[np.minimum(best + 1, EXPONENTS.size - 1)]
-    for _ in range(REFINEMENTS):
+    for _ in range(N_REFINEMENTS):
         lower_test = high - _GOLDEN * (high - low)
         upper_test = low + _GOLDEN * (high - low)
-        is_lower_better = compute_squares(lower_test) <= compute_squares(upper_test)
+        is_lower_better = sum_squares(lower_test) <= sum_squares(upper_test)
         low = np.where(is_lower_better, low, lower_test)
         high = np.where(is_lower_better, upper_test, high)
     c = (low + high) / 2
@@ -493,30 +492,32 @@ def fit_power_laws(sizes: Floats, errors: Floats, weights: Floats) -> _PowerLaws
 def _fit_fixed_exponent(
     relative_sizes: Floats, errors: Floats, weights: Floats, c: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the best a, b ≥ 0 for the exponent c of each curve, and their sum of squares.
+    """Return the best a, b ≥ 0 for the exponent c of each curve, and the sum of squares.
 
-    All have the shape (n_curves,). a and b are the least squares line, or if one of them is
-    negative, the better line with a = 0 or b = 0 (C. Lawson, R. Hanson, 1974, chapter 23).
+    All of them have the shape (n_curves,). The law is a line y = a + b x with x = size^(−c): the
+    weighted least squares line or, if its a or b is negative, the better line with a = 0 or b = 0
+    (C. Lawson, R. Hanson, 1974, chapter 23).
     """
-    x = relative_sizes ** -c[:, np.newaxis]
-    total = weights.sum()
+    x = relative_sizes ** -c[:, np.newaxis]  # (n_curves, n_sizes)
+    total_weight = weights.sum()
     sum_x = x @ weights
     sum_xx = np.square(x) @ weights
     sum_y = errors @ weights
     sum_xy = (x * errors) @ weights
-    determinant = total * sum_xx - sum_x**2
-    b = (total * sum_xy - sum_x * sum_y) / determinant
-    a = (sum_y - b * sum_x) / total
+    determinant = total_weight * sum_xx - sum_x**2
+    b = (total_weight * sum_xy - sum_x * sum_y) / determinant
+    a = (sum_y - b * sum_x) / total_weight
     zeros = np.zeros(len(errors))
-    candidates_a = np.stack((a, sum_y / total, zeros))
-    candidates_b = np.stack((b, zeros, sum_xy / sum_xx))
-    squares = np.stack(
+    # Three lines of each curve: least squares, b = 0, and a = 0.
+    line_a = np.stack((a, sum_y / total_weight, zeros))
+    line_b = np.stack((b, zeros, sum_xy / sum_xx))
+    square_sums = np.stack(
         [
-            np.square(errors - line_a[:, np.newaxis] - line_b[:, np.newaxis] * x) @ weights
-            for line_a, line_b in zip(candidates_a, candidates_b, strict=True)
+            np.square(errors - a_k[:, np.newaxis] - b_k[:, np.newaxis] * x) @ weights
+            for a_k, b_k in zip(line_a, line_b, strict=True)
         ]
     )
-    squares[0, (a < 0) | (b < 0)] = np.inf
-    best = squares.argmin(axis=0)
+    square_sums[0, (a < 0) | (b < 0)] = np.inf
+    best = square_sums.argmin(axis=0)
     curves = np.arange(len(errors))
-    return candidates_a[best, curves], candidates_b[best, curves], squares[best, curves]
+    return line_a[best, curves], line_b[best, curves], square_sums[best, curves]

@@ -1,7 +1,7 @@
 """The data of the page that `nbtext report` writes, gathered in one pass over test documents.
 
-The page is rendered in `nbtext/report/page/`. The model is evaluated with its calibrated
-probabilities, and with uncalibrated ones for comparison.
+`nbtext/report/page/` renders the page. The model is evaluated with its calibrated probabilities
+and, for comparison, with uncalibrated probabilities.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_QUOTED_MISTAKES = 12
 MAX_TERMS_PER_CLASS = 10
 
 MAX_CLASSES_WITH_TERMS = 100
-"""If there are more, terms are listed only for the classes with most training documents."""
+"""Terms are listed for at most so many classes, which have the most training documents."""
 
 
 class ProvenanceSection(NamedTuple):
@@ -107,15 +107,15 @@ def gather_report_data(
         uncalibrated_posterior = model.fitted.posterior_type(
             textbook_calibration.compute_log_posterior(block.scores, block.lengths)
         )
-        # Only the reliability of these probabilities is shown, so predictions need no second rule.
+        # The result has only the reliability of this posterior, which does not use predictions.
         predicted = block.posterior.predict(rule)
         uncalibrated.add(block.labels, uncalibrated_posterior, predicted)
-        if block.posterior.is_exclusive:
+        if block.posterior.is_exclusive:  # not multi-label
             mistakes.add(block)
 
     blocks = score_documents(model.fitted, documents)
     if leaks is not None:
-        blocks = leaks.observe(blocks)  # checks each block when the evaluation reads it
+        blocks = leaks.observe(blocks)  # adds each block when the evaluation reads it
     evaluation = evaluate_scored_blocks(blocks, model, rule, on_block=add_block)
     uncalibrated_result = None
     if not uncalibrated.documents.has_same_scores(evaluation.documents):
@@ -149,16 +149,16 @@ class _MistakeEntry(NamedTuple):
 
 
 class _ConfidentMistakes:
-    """Keeps the `MAX_QUOTED_MISTAKES` documents with the most probable wrong predictions.
+    """The `MAX_QUOTED_MISTAKES` documents with the most probable wrong predictions.
 
-    Of documents with the same text and label, only the first is kept.
+    Of documents with the same text and label, only the first is quoted.
     """
 
     def __init__(self, model: TextClassifier) -> None:
         self._model = model
         self._finder = MistakeFinder(model.fitted)
         self._entries: list[_MistakeEntry] = []
-        """By descending probability, then margin."""
+        """By descending probability, those of equal probability by descending margin."""
 
     def add(self, block: ScoredBlock) -> None:
         """Add the wrong predictions of a block."""
@@ -170,7 +170,7 @@ class _ConfidentMistakes:
             probability = float(decision.probabilities[row])
             is_full = len(self._entries) == MAX_QUOTED_MISTAKES
             if is_full and probability < self._entries[-1].probability:
-                break  # all later rows are less probable; equal ones may have larger margins
+                break  # all later rows are less probable, too
             if self._has_copy(block.documents[row]):
                 continue
             margin = np.inf
@@ -182,12 +182,13 @@ class _ConfidentMistakes:
             del self._entries[MAX_QUOTED_MISTAKES:]
 
     def _has_copy(self, document: Document) -> bool:
-        """Return True if a document with the same text and label is kept."""
-        kept_documents = (entry.block.documents[0] for entry in self._entries)
-        return any(
-            kept.digest_bytes == document.digest_bytes and kept.label == document.label
-            for kept in kept_documents
-        )
+        """Return True if an entry has the same text and label."""
+        for entry in self._entries:
+            [entry_document] = entry.block.documents
+            has_same_text = entry_document.digest_bytes == document.digest_bytes
+            if has_same_text and entry_document.label == document.label:
+                return True
+        return False
 
     def quote(self) -> tuple[QuotedMistake, ...]:
         """Return the mistakes with excerpts, by descending probability."""
@@ -196,15 +197,14 @@ class _ConfidentMistakes:
         quoted_mistakes = []
         for entry in self._entries:
             block = entry.block
-            # Only here, because the terms of a mistake take longer than the decision.
+            # `add` does not look for the terms of mistakes, because this takes long.
             decision = block.posterior.decide(DecisionRule())
             [mistake] = self._finder.find_mistakes(block, decision)
+            answer = classes.index(mistake.answer)
             rival = classes.index(mistake.rival)
             true_probability = None
-            if mistake.against is None:
+            if mistake.against is None:  # the rival is the true class
                 true_probability = float(np.exp(block.log_posterior[0, rival]))
-            excerpt = excerpts.find_excerpt(
-                block.documents[0], classes.index(mistake.answer), rival
-            )
+            excerpt = excerpts.find_excerpt(block.documents[0], answer, rival)
             quoted_mistakes.append(QuotedMistake(mistake, true_probability, excerpt))
         return tuple(quoted_mistakes)

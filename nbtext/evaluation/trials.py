@@ -1,8 +1,8 @@
 """Trials of settings: their metrics on held-out documents, the choice, and its corrected metric.
 
 `nbtext.evaluation.tuning` makes the trials. The metric of the best setting is biased upwards,
-because it is the best of many on the same documents. So the choice is evaluated too: it is repeated
-without each part of the documents, and the predictions of the repeated choice for this part count.
+because it is the best of many on the same documents. So the choice is evaluated, too: for each part
+of the documents, a setting is chosen by the other parts and predicts the documents of this part.
 
 Sources: S. Varma, R. Simon, Bias in error estimation when using cross-validation for model
 selection (2006); G. Cawley, N. Talbot, On over-fitting in model selection and subsequent selection
@@ -49,13 +49,18 @@ REPEATED_CHOICE_PARTS = 5
 
 
 class Stage(NamedTuple):
-    """A sample of the corpus, divided into folds. Stages are ordered by size."""
+    """A sample of the corpus, divided into folds."""
 
-    documents: int
-    folds: int
+    n_documents: int
+    n_folds: int
     """Number of folds that are held out in turn."""
-    settings: int
+    n_settings: int
     """Number of settings to try: the default, and the best ones of the previous stage."""
+
+    @property
+    def size(self) -> int:
+        """Proportional to the number of held-out documents. It grows from stage to stage."""
+        return self.n_documents * self.n_folds
 
 
 class HeldOutPredictions(NamedTuple):
@@ -66,12 +71,14 @@ class HeldOutPredictions(NamedTuple):
     scored: ScoredDocuments
     has_known_label: Mask
     """Mask of the documents whose class has other documents in training, shape (n_docs,)."""
-    kind: type[Posterior] = ClassPosterior
+    posterior_type: type[Posterior] = ClassPosterior
 
     def take(self, rows: Mask) -> HeldOutPredictions:
         """Return the predictions for some of the documents."""
-        return HeldOutPredictions(
-            self.documents[rows], self.scored.take(rows), self.has_known_label[rows], self.kind
+        return self._replace(
+            documents=self.documents[rows],
+            scored=self.scored.take(rows),
+            has_known_label=self.has_known_label[rows],
         )
 
     def compute_metrics(self, metric: str) -> Metrics:
@@ -82,9 +89,11 @@ class HeldOutPredictions(NamedTuple):
         """
         n_labels = self.scored.truth.table.n_labels
         margins = count_cells(self.scored).sum_margins(n_labels)
-        values = {name: float(rate) for name, rate in compute_rates(margins, self.kind).items()}
+        rates = compute_rates(margins, self.posterior_type)
+        values = {name: float(rate) for name, rate in rates.items()}
         values["log_loss"] = mean_or_nan(self.scored.log_loss[self.has_known_label])
-        names = dict.fromkeys(("accuracy", "macro_f1", metric, "log_loss"))
+        # The order is that of the output. A repeated name has no effect.
+        names = ("accuracy", "macro_f1", metric, "log_loss")
         return {name: finite_or_none(values[name]) for name in names}
 
     def compute_losses(self, metric: str) -> Floats:
@@ -97,9 +106,9 @@ class HeldOutPredictions(NamedTuple):
         function = METRICS[metric].losses
         if function is None:
             raise ValueError(f"{metric} is no mean over documents")
-        losses = function(self.scored, self.kind)
-        is_counted = np.isfinite(losses) | self.has_known_label
-        return np.minimum(np.where(is_counted, losses, 0.0), MAX_LOSS_NATS)
+        losses = function(self.scored, self.posterior_type)
+        is_undefined = ~np.isfinite(losses) & ~self.has_known_label
+        return np.minimum(np.where(is_undefined, 0.0, losses), MAX_LOSS_NATS)
 
 
 NO_PREDICTIONS = HeldOutPredictions(
@@ -128,7 +137,7 @@ class Trial:
 
     @property
     def is_better(self) -> bool | None:
-        """True if it is significantly better than the default, None if they were not compared."""
+        """True if the setting is significantly better than the default, None if not compared."""
         return None if self.p_value is None else self.p_value < SIGNIFICANCE_LEVEL
 
 
@@ -137,10 +146,10 @@ def compute_trial_p_value(
 ) -> float:
     """Return the p-value of the one-sided test that a setting is better than the default.
 
-    d_i is by how much the loss of document i is smaller than with the default. If no setting is
-    better, each d_i could as well have the other sign. Then z = Σ d_i / √(Σ d_i²) has mean 0 and
+    d_i is the loss of document i with the default, minus its loss with the setting. If the setting
+    is not better, each sign of d_i is equally probable. Then z = Σ d_i / √(Σ d_i²) has mean 0 and
     variance 1 and is about normal: the randomisation test of pairs (E. Pitman, Significance tests
-    which may be applied to samples from any populations, 1937). For accuracy z² is McNemar's
+    which may be applied to samples from any populations, 1937). For accuracy, z² is McNemar's
     statistic (1947).
 
     The p-value is multiplied by the number of settings, at most to 1 (Bonferroni's correction).
@@ -152,9 +161,9 @@ def compute_trial_p_value(
 
 
 def compare_trials(metric: str, trials: Sequence[Trial], n_settings: int) -> list[Trial]:
-    """Return trials of a stage with their metrics and p-values.
+    """Return trials of a stage, in order, with their metrics and p-values.
 
-    Each is compared with the default as one of ``n_settings`` settings.
+    Each trial is compared with the trial of the default, as one of ``n_settings`` comparisons.
     """
     default_predictions = next(
         (trial.predictions for trial in trials if trial.candidate.is_default), None
@@ -172,20 +181,19 @@ def compare_trials(metric: str, trials: Sequence[Trial], n_settings: int) -> lis
 
 
 def rank_trials(metric: str, trials: Sequence[Trial]) -> list[Trial]:
-    """Return the last trial of each setting that did not fail, best first.
+    """Return the last trial of each setting, unless it failed, best first.
 
-    Trials of more documents and folds come first, then better metrics, then better macro F1, then
-    the default.
+    Trials of larger stages come first. In a stage, trials are sorted by the metric, equal metrics
+    by macro F1. Of equal trials, the default comes first.
     """
     last_trials = {trial.candidate.name: trial for trial in trials}
     sign = -1 if METRICS[metric].higher_is_better else 1
 
     def sort_key(trial: Trial) -> tuple[float, ...]:
-        size = trial.stage.documents * trial.stage.folds
         value = trial.metrics[metric]
         loss = inf if value is None else sign * value  # None is infinite or undefined
         macro_f1 = trial.metrics["macro_f1"] or 0.0
-        return -size, loss, -macro_f1, not trial.candidate.is_default
+        return -trial.stage.size, loss, -macro_f1, not trial.candidate.is_default
 
     successful = [trial for trial in last_trials.values() if trial.problem is None]
     return sorted(successful, key=sort_key)
@@ -194,12 +202,13 @@ def rank_trials(metric: str, trials: Sequence[Trial]) -> list[Trial]:
 def choose_trial(ranked: Sequence[Trial]) -> Trial:
     """Return the trial of the setting to keep. ``ranked`` trials, at least one, are best first.
 
-    It is the first one that is significantly better than the default, or else the default. If the
-    default was not tried, it is the first one.
+    Return the first trial that is significantly better than the default. Without such a trial,
+    return the default, or the first trial if the default was not tried.
     """
-    better = [trial for trial in ranked if trial.is_better]
-    default = [trial for trial in ranked if trial.candidate.is_default]
-    return [*better, *default, *ranked][0]
+    for trial in ranked:
+        if trial.is_better:
+            return trial
+    return next((trial for trial in ranked if trial.candidate.is_default), ranked[0])
 
 
 def correct_metric(
@@ -208,45 +217,50 @@ def correct_metric(
     """Return the metric of the choice on documents that did not influence it.
 
     The choice among the settings of the last stage is repeated without each part of its documents.
-    Documents of earlier stages do not count, because settings were eliminated on them.
+    The metric excludes documents of earlier stages, because settings were eliminated on them.
 
-    Return None if there was nothing to choose from, or if there are too few documents.
+    Return None if the last stage has only one setting, or too few documents.
     """
+    # Rivals have predictions for the same documents, in the same order.
     rivals = [trial for trial in trials if trial.stage == chosen.stage and trial.problem is None]
     if len(rivals) < 2:
         return None
     documents = chosen.predictions.documents
     is_new = np.ones(documents.size, np.bool_)
     for trial in trials:
-        if trial.stage < chosen.stage:
+        if trial.stage.size < chosen.stage.size:
             is_new &= ~np.isin(documents, trial.predictions.documents)
     if documents.size < REPEATED_CHOICE_PARTS or not is_new.any():
         return None
     parts = np.arange(documents.size) % REPEATED_CHOICE_PARTS
-    predictions = []
+    blocks = []
     for part in range(REPEATED_CHOICE_PARTS):
-        is_part = parts == part
-        choice = _choose_without(is_part, metric, rivals, n_settings)
-        predictions.append(choice.predictions.take(is_part & is_new))
-    scored = _concatenate_renumbered([part.scored for part in predictions])
-    has_known_label = np.concatenate([part.has_known_label for part in predictions])
-    corrected = chosen.predictions._replace(scored=scored, has_known_label=has_known_label)
+        is_in_part = parts == part
+        choice = _choose_without(is_in_part, metric, rivals, n_settings)
+        blocks.append(choice.predictions.take(is_in_part & is_new))
+    corrected = HeldOutPredictions(
+        np.concatenate([block.documents for block in blocks]),
+        _concatenate_renumbered([block.scored for block in blocks]),
+        np.concatenate([block.has_known_label for block in blocks]),
+        chosen.predictions.posterior_type,
+    )
     return corrected.compute_metrics(metric)[metric]
 
 
 def _choose_without(
     is_excluded: Mask, metric: str, trials: Sequence[Trial], n_settings: int
 ) -> Trial:
-    """Return the trial that is chosen without the predictions for some documents."""
+    """Choose a trial without the predictions for some documents. Return it with all predictions."""
     reduced = [replace(trial, predictions=trial.predictions.take(~is_excluded)) for trial in trials]
-    choice = choose_trial(rank_trials(metric, compare_trials(metric, reduced, n_settings)))
+    compared = compare_trials(metric, reduced, n_settings)
+    choice = choose_trial(rank_trials(metric, compared))
     return next(trial for trial in trials if trial.candidate == choice.candidate)
 
 
 def _concatenate_renumbered(blocks: Sequence[ScoredDocuments]) -> ScoredDocuments:
     """Return the documents of several evaluations, in order, with one table of label sets.
 
-    Each evaluation numbers label sets in the order of their occurrence.
+    Each evaluation has its own table, in the order in which label sets occurred.
     """
     documents = concatenate_scored_documents(blocks)
     truths = [block.truth for block in blocks]

@@ -5,7 +5,7 @@ to the next (K. Jamieson, A. Talwalkar, Non-stochastic best arm identification a
 optimization, 2016). The default is in every stage, because other settings are compared with it. If
 the user names the settings, there is one stage, with all documents and folds.
 
-The number of finished trials depends on time and on the number of processes, their results do not.
+The time and the number of processes change how many trials finish, but not the results of trials.
 """
 
 from __future__ import annotations
@@ -55,40 +55,40 @@ MIN_HELD_OUT_DOCUMENTS = 400
 """Minimum number of held-out documents in a stage."""
 
 STAGE_GROWTH = 3
-"""Ratio of the documents of two stages in succession. The number of settings shrinks by it."""
+"""Factor of the documents, and divisor of the settings, from one stage to the next."""
 
 TIME_BUDGET_FRACTION = 0.95
-"""Fraction of the time limit that is planned."""
+"""Fraction of the time limit that trials and training may use."""
 
 TRAINING_TIME_MARGIN = 1.3
 """Factor of the time to train the final model, which cannot be interrupted."""
 
 STAGE_TIME_FRACTION = 0.5
-"""Fraction of the remaining time for a stage that is not the last."""
+"""Fraction of the remaining time that a stage other than the last may use."""
 
 MAX_MATRIX_ENTRIES = 2**24
-"""Entries of a document-term matrix. Each takes 84 bytes during counting."""
+"""Entries of a document-term matrix. Each entry takes 84 bytes during counting."""
 
 
 def plan_stages(n_documents: int, n_folds: int, n_settings: int, *, growing: bool) -> list[Stage]:
     """Return the stages: one fold of growing samples, and at the end all folds of the corpus.
 
-    There is only one stage if ``growing`` is false, for small corpora, and for one setting. The
-    last sample, of which one fold is held out, is the whole corpus.
+    The largest sample is the whole corpus. Only the last stage remains if ``growing`` is false, if
+    the corpus is small, or for one setting.
     """
     stages = []
     max_settings = n_settings
     sample_size = MIN_HELD_OUT_DOCUMENTS * n_folds
     if growing and n_settings > 1 and n_documents > sample_size:
         while sample_size < STAGE_GROWTH * n_documents:
-            stages.append(Stage(min(sample_size, n_documents), 1, max_settings))
+            stages.append(Stage(min(sample_size, n_documents), n_folds=1, n_settings=max_settings))
             sample_size *= STAGE_GROWTH
             max_settings = max(ceil(max_settings / STAGE_GROWTH), 2)
     return [*stages, Stage(n_documents, n_folds, max_settings)]
 
 
 class TimeIsUpError(BaseException):
-    """The time for some work is over. It is no `Exception`, so that the work does not handle it."""
+    """The time for some work is over. Not an `Exception`, which the work might handle."""
 
 
 @contextmanager
@@ -102,10 +102,10 @@ def raise_after(seconds: float) -> Iterator[None]:
 
     old_handler = signal.signal(signal.SIGALRM, raise_error)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0 if seconds == inf else seconds)
+        signal.setitimer(signal.ITIMER_REAL, 0 if seconds == inf else seconds)  # 0 is no timer
         yield
     finally:
-        is_over = True
+        is_over = True  # the signal may still arrive
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old_handler)
 
@@ -120,11 +120,11 @@ class Clock:
     """The result of ``now`` at which the limit starts."""
     now: Callable[[], float] = time.monotonic
     alarm: Callable[[float], AbstractContextManager[None]] = raise_after
-    """Interrupts a block after some seconds."""
+    """Returns a context manager that interrupts its block after some seconds."""
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that may still be planned."""
+        """Seconds that remain for trials and training. Negative if they took longer."""
         return TIME_BUDGET_FRACTION * self.seconds - (self.now() - self.start)
 
     def compute_elapsed_fraction(self) -> float | None:
@@ -135,9 +135,9 @@ class Clock:
 
 
 class _CountedStage(NamedTuple):
-    """The documents of a stage, counted for candidates with the same counting."""
+    """The documents of a stage, counted for candidates with the same `Candidate.counting_key`."""
 
-    trial: Trial
+    template: Trial
     """A trial that has not run, with the common values: stage, time to count, and entries."""
     rows: Ints
     """Indices of the documents in the corpus, shape (n_docs,)."""
@@ -145,16 +145,17 @@ class _CountedStage(NamedTuple):
     """The folds that are held out."""
     subsets: Subsets
     now: Callable[[], float]
+    """Returns the time in seconds."""
 
 
 def run_trial(counted: _CountedStage, candidate: Candidate) -> Trial:
     """Train models with a setting, and return their predictions for the held-out folds.
 
-    Each model is trained on all other documents of the stage. If training fails, the trial has the
-    error.
+    The model of a fold is trained on all other documents of the stage. If training fails, the trial
+    has the error.
     """
     start = counted.now()
-    trial = replace(counted.trial, candidate=candidate)
+    trial = replace(counted.template, candidate=candidate)
     held_out = HeldOutEvaluation(counted.subsets.table)
     try:
         settings = resolve_smoothing_terms(candidate.analysis)
@@ -170,7 +171,7 @@ def run_trial(counted: _CountedStage, candidate: Candidate) -> Trial:
         held_out.has_known_label,
         held_out.evaluation.posterior_type,
     )
-    seconds = (counted.now() - start) / trial.stage.folds
+    seconds = (counted.now() - start) / trial.stage.n_folds
     return replace(trial, predictions=predictions, seconds=seconds)
 
 
@@ -195,11 +196,12 @@ class Search:
         fold_generator, sample_generator = np.random.default_rng(self.seed).spawn(2)
         strata = self.counts.documents.strata
         self.folds = draw_stratified_folds(strata, self.n_folds, fold_generator).fold_indices
-        self._order = sample_generator.permutation(strata.size)
-        """Documents in random order; a sample is a prefix of it, shape (n_docs,)."""
+        self._shuffled_rows = sample_generator.permutation(strata.size)
+        """Documents in random order, shape (n_docs,). Each sample is a prefix."""
         self.trials: list[Trial] = []
+        """The finished trials."""
         self.chosen: Trial | None = None
-        """The trial of the setting to keep so far."""
+        """The trial of the setting to keep, according to the finished trials."""
 
     def run(self) -> Iterator[Trial]:
         """Yield trials as they finish, until the end or the time limit."""
@@ -212,19 +214,20 @@ class Search:
                 feasible = [
                     candidate for candidate in candidates if self._fits_memory(candidate, stage)
                 ]
-                feasible = feasible[: stage.settings]
-                if self.trials and len(feasible) < 2:
+                feasible = feasible[: stage.n_settings]
+                if self.trials and len(feasible) < 2:  # nothing to choose from in a later stage
                     return
                 reserved_seconds = 0.0
-                is_last = stage.folds == self.n_folds
+                is_last = stage.n_folds == self.n_folds
                 if not is_last:
                     reserved_seconds = (1 - STAGE_TIME_FRACTION) * self.clock.seconds_left
                 trials = self._try_candidates(stage, feasible)
                 for trial in self._limit_time(trials, reserved_seconds):
                     self.trials.append(trial)
                     self.chosen = self._choose()
+                    tried_names = {tried.candidate.name for tried in self.trials}
                     report(
-                        len({tried.candidate.name for tried in self.trials}),
+                        len(tried_names),
                         self._describe_chosen(),
                         self.clock.compute_elapsed_fraction,
                     )
@@ -232,7 +235,7 @@ class Search:
                 candidates = self._rank_candidates(stage)
 
     def _rank_candidates(self, stage: Stage) -> list[Candidate]:
-        """Return the candidates of the finished trials of a stage: the default, then best first."""
+        """Return the candidates that a stage tried: first the default, then the best ones."""
         trials = [trial for trial in self.trials if trial.stage == stage]
         candidates = [trial.candidate for trial in rank_trials(self.metric, trials)]
         return sorted(candidates, key=lambda candidate: not candidate.is_default)
@@ -268,8 +271,8 @@ class Search:
     def _limit_time(self, trials: Iterator[Trial], reserved_seconds: float) -> Iterator[Trial]:
         """Yield trials as they finish, while there is time.
 
-        The time that must remain is ``reserved_seconds``, or the time to train the chosen model if
-        that is longer. The first trial is not limited.
+        The time that must remain is ``reserved_seconds`` or the time to train the chosen model,
+        whichever is longer. The first trial is not limited.
         """
         seconds = inf
         while seconds > 0:
@@ -284,14 +287,16 @@ class Search:
                 seconds = self.clock.seconds_left - max(reserved_seconds, training_seconds)
 
     def _try_candidates(self, stage: Stage, candidates: Sequence[Candidate]) -> Iterator[Trial]:
-        """Yield the trials of candidates, grouped by their counting."""
+        """Yield the trials of candidates, grouped by their `Candidate.counting_key`."""
         groups: dict[str, list[Candidate]] = {}
         for candidate in candidates:
             groups.setdefault(candidate.counting_key, []).append(candidate)
         for group in groups.values():
             counted = self._count_stage(stage, group[0])
             for candidate, worker_trial in run_in_order(run_trial, counted, group, self.jobs):
-                trial = worker_trial or run_trial(counted, candidate)
+                trial = worker_trial
+                if trial is None:  # no other process ran it
+                    trial = run_trial(counted, candidate)
                 if trial.problem is not None:
                     yield trial
                     continue
@@ -300,57 +305,60 @@ class Search:
                     for finished in self.trials
                     if finished.candidate.is_default and finished.stage == stage
                 ]
-                *_, compared_trial = compare_trials(
+                compared = compare_trials(
                     self.metric, [*default_trials, trial], self.n_alternatives
                 )
-                yield compared_trial
+                yield compared[-1]
 
     def _count_stage(self, stage: Stage, candidate: Candidate) -> _CountedStage:
         """Count the sample of a stage with the settings of a candidate."""
-        rows = np.sort(self._order[: stage.documents])
+        rows = np.sort(self._shuffled_rows[: stage.n_documents])
         start = self.clock.now()
         counts = self._count(candidate, rows)
-        trial = Trial(
+        template = Trial(
             candidate,
             stage,
             count_seconds=self.clock.now() - start,
             entries=counts.documents.matrix.terms.size,
         )
         return _CountedStage(
-            trial=trial,
+            template=template,
             rows=rows,
-            folds=Folds(self.folds[rows], stage.folds),
+            # Of one held-out fold, the other folds are only used for training.
+            folds=Folds(self.folds[rows], stage.n_folds),
             subsets=Subsets(counts.table, counts.documents),
             now=self.clock.now,
         )
 
     def _count(self, candidate: Candidate, rows: Ints) -> CorpusCounts:
         """Return the counts of some documents with the settings of a candidate."""
-        if rows.size == len(self.documents) and self._is_counted(candidate):
+        is_whole_corpus = rows.size == len(self.documents)
+        if is_whole_corpus and self._fits_corpus_counts(candidate):
             return self.counts
         documents = [self.documents[row] for row in rows]
         return count_labelled_documents(documents, candidate.analysis, keep_all=True)
 
-    def _is_counted(self, candidate: Candidate) -> bool:
-        """Return True if the counts of the whole corpus are valid for the candidate."""
+    def _fits_corpus_counts(self, candidate: Candidate) -> bool:
+        """Return True if ``counts`` are also those of the candidate."""
         return candidate.counting_key == self.candidates[0].counting_key
 
     def _fits_memory(self, candidate: Candidate, stage: Stage) -> bool:
-        """Return True if the documents of a stage can be counted in memory.
+        """Return True if the counts of the documents of a stage fit into memory.
 
-        The size is estimated from the last trial of the candidate. Candidates without trial fit.
+        The size is estimated from the last trial of the candidate. Without a trial, return True.
         """
         trials = [trial for trial in self.trials if trial.candidate.name == candidate.name]
-        if not trials or self._is_counted(candidate):
+        if not trials or self._fits_corpus_counts(candidate):
             return True
         last_trial = trials[-1]
-        n_entries = last_trial.entries * stage.documents / last_trial.stage.documents
+        n_entries = last_trial.entries * stage.n_documents / last_trial.stage.n_documents
         return n_entries <= MAX_MATRIX_ENTRIES
 
     def _choose(self) -> Trial | None:
         """Return the trial of the setting to keep, or None if all trials failed.
 
-        The default and settings whose model can be trained in time are preferred.
+        Choose among the default and the settings whose model can be trained in time, if there are
+        any of them.
         """
         ranked = rank_trials(self.metric, self.trials)
         if not ranked:
@@ -361,17 +369,19 @@ class Search:
             for trial in ranked
             if trial.candidate.is_default or self._estimate_training_seconds(trial) <= seconds_left
         ]
-        return choose_trial(feasible or ranked)
+        if not feasible:
+            feasible = ranked
+        return choose_trial(feasible)
 
     def _estimate_training_seconds(self, trial: Trial) -> float:
         """Return the expected time to train the model of a trial on the whole corpus."""
         seconds = trial.seconds
-        if not self._is_counted(trial.candidate):
+        if not self._fits_corpus_counts(trial.candidate):
             seconds += trial.count_seconds
-        return TRAINING_TIME_MARGIN * seconds * len(self.documents) / trial.stage.documents
+        return TRAINING_TIME_MARGIN * seconds * len(self.documents) / trial.stage.n_documents
 
     def _describe_chosen(self) -> str:
-        """Return the setting to keep so far and its metric, for the progress line."""
+        """Return the metric and the arguments of the chosen setting, for the progress line."""
         if self.chosen is None:
             return ""
         value = self.chosen.metrics[self.metric]
@@ -379,14 +389,14 @@ class Search:
         name = self.metric.replace("_", " ")
         return " ".join([name, text, *self.chosen.candidate.to_arguments()])
 
-    def to_dict(self, train: Sequence[str]) -> dict[str, Any]:
+    def to_dict(self, train_command: Sequence[str]) -> dict[str, Any]:
         """Return the result for JSON, with the settings best first.
 
-        ``train`` are the first arguments of the command that trains with a setting.
+        ``train_command`` trains with a setting if the arguments of the setting are appended.
         """
+        ranked = rank_trials(self.metric, self.trials)
         rows = [
-            self._to_row(rank, trial, train)
-            for rank, trial in enumerate(rank_trials(self.metric, self.trials), 1)
+            self._to_row(rank, trial, train_command) for rank, trial in enumerate(ranked, start=1)
         ]
         corrected = None
         if self.chosen is not None:
@@ -401,7 +411,7 @@ class Search:
             "settings": rows,
         }
 
-    def _to_row(self, rank: int, trial: Trial, train: Sequence[str]) -> dict[str, Any]:
+    def _to_row(self, rank: int, trial: Trial, train_command: Sequence[str]) -> dict[str, Any]:
         """Return one setting for JSON."""
         row: dict[str, Any] = {
             "rank": rank,
@@ -410,12 +420,12 @@ class Search:
             **trial.metrics,
             "p_value": trial.p_value,
             "better": trial.is_better,
-            "documents": trial.stage.documents,
+            "documents": trial.stage.n_documents,
             "documents_in_all": len(self.documents),
-            "folds": trial.stage.folds,
+            "folds": trial.stage.n_folds,
             "folds_in_all": self.n_folds,
         }
         if self.clock.seconds < inf:  # otherwise the result does not depend on time
-            row["seconds"] = round(trial.seconds * trial.stage.folds, 3)
-        row["command"] = shlex.join([*train, *trial.candidate.to_arguments()])
+            row["seconds"] = round(trial.seconds * trial.stage.n_folds, 3)
+        row["command"] = shlex.join([*train_command, *trial.candidate.to_arguments()])
         return row
