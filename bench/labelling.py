@@ -75,7 +75,7 @@ class Counted:
             for path in (corpus.train, corpus.test)
         ]
         whole = count_pool([each for part in documents for each in part], analysis)
-        self.subsets = Subsets(whole.table, whole.documents)
+        self.subsets = Subsets(whole.table, whole.counted_documents)
         self.n_pool, n = len(documents[0]), len(whole.pool)
         self.pool = count_pool([each._replace(label=None) for each in documents[0]], analysis).pool
         self.truth = [str(each.label) for each in documents[0]]

@@ -48,7 +48,9 @@ SEVERAL = QueryPlan(separator="|")
 
 def test_uncertainty_is_the_sum_of_the_label_variances() -> None:
     session = labelled(12, SEVERAL)
-    odds = session.model.compute_scores() * np.minimum(1, MAX_EVIDENCE_TOKENS / LARGE.lengths)
+    odds = session.model.compute_scores() * np.minimum(
+        1, MAX_EVIDENCE_TOKENS / LARGE.log_count_sums
+    )
     p = 1 / (1 + np.exp(-odds))
     found = measure_pool_uncertainty(LARGE, session.model)
     np.testing.assert_allclose(found, (p * (1 - p)).sum(axis=0), atol=1e-12)

@@ -69,8 +69,15 @@ def test_uncertainty_is_one_minus_the_margin_limited_to_ten_tokens() -> None:
     )
     session = Session(pool)
     label(session, 12)
-    scores = session.model.compute_scores() * np.minimum(1, MAX_EVIDENCE_TOKENS / pool.lengths)
-    assert pool.lengths[-1] > 2 * MAX_EVIDENCE_TOKENS > MAX_EVIDENCE_TOKENS > pool.lengths[0]
+    scores = session.model.compute_scores() * np.minimum(
+        1, MAX_EVIDENCE_TOKENS / pool.log_count_sums
+    )
+    assert (
+        pool.log_count_sums[-1]
+        > 2 * MAX_EVIDENCE_TOKENS
+        > MAX_EVIDENCE_TOKENS
+        > pool.log_count_sums[0]
+    )
     posterior = np.sort(np.exp(scores) / np.exp(scores).sum(axis=0), axis=0)
     np.testing.assert_allclose(
         measure_pool_uncertainty(pool, session.model),

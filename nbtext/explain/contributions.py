@@ -4,9 +4,9 @@ All contributions are in nats. Explanations, counterfactuals and lists of mistak
 feature x_jd of term j in document d, and weight w_jk of the term for class k:
 
 - If scores are sums over terms, contributions are exact. In a linear classifier, term j adds
-  x_jd (w_ja − w_jb) to the log odds of class a over class b. An n-gram is divided equally among its
-  n words. A character n-gram belongs to its word. A term that occurs several times is divided
-  equally among its occurrences.
+  x_jd (w_ja − w_jb) to the log odds of class a over class b. This contribution is divided equally
+  among the occurrences of the term. The part of an n-gram is divided equally among its n words. The
+  part of a character n-gram belongs to its word.
 - For other classifiers (Gaussian classes), the contribution of a word is the change of the log odds
   if only this word is removed. These changes do not add up to the log odds.
 """
@@ -48,9 +48,9 @@ def append_rest(values: Floats) -> Floats:
 def compute_bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats | None:
     """Return the scores of a document without its terms, in nats, shape (n_classes,).
 
-    ``matrix`` contains only this document. The bias is the log class prior. With Bernoulli, the
-    bias also contains the scores of the absence of every term. Summands that are equal in all
-    classes are left out. Return None if scores are not sums over terms.
+    ``matrix`` contains only this document. The scores without terms, the bias, are the log class
+    prior. With Bernoulli, the bias also contains the scores of the absence of every term. Summands
+    that are equal in all classes are left out. Return None if scores are not sums over terms.
     """
     additive = get_additive_classifier(classifier)
     if additive is None:
@@ -63,12 +63,12 @@ def compute_bias(classifier: Classifier, matrix: DocumentTermMatrix) -> Floats |
 def compute_term_contributions(
     classifier: Classifier, matrix: DocumentTermMatrix, answers: Ints, rivals: Ints
 ) -> tuple[DocumentTermMatrix, Floats] | None:
-    """Return the terms that have scores, and the contribution of each to the log odds.
+    """Return the terms that have scores, and the contribution of each term to the log odds.
 
     ``answers`` and ``rivals`` are the indices of the compared classes, shape (n_docs,). An entry of
-    the returned matrix is a term of a document. The contributions, shape (n_entries,), are of all
-    occurrences of a term together, before any calibration. Together with the difference of the
-    biases, they sum to the log odds of the answer over the rival. A contribution is nan if the term
+    the returned matrix is a term of a document. A contribution, shape (n_entries,), is that of all
+    occurrences of a term, before any calibration. The log odds of the answer over the rival are the
+    sum of the contributions and the difference of the biases. A contribution is nan if the term
     makes both classes impossible. Return None if scores are not sums over terms.
     """
     additive = get_additive_classifier(classifier)
@@ -92,13 +92,13 @@ def find_impossible_terms(classifier: Classifier, terms: Ints, n_classes: int) -
     additive = get_additive_classifier(classifier)
     if additive is None:
         return first_indices
-    scored = np.flatnonzero(additive.get_scored_terms()[terms])
-    for indices in iter_blocks(scored, n_classes, MAX_BLOCK_TERM_WEIGHTS):
-        scores = additive.score_terms(terms[indices], np.ones(indices.size, np.int64))
+    scored_indices = np.flatnonzero(additive.get_scored_terms()[terms])
+    for indices in iter_blocks(scored_indices, n_classes, MAX_BLOCK_TERM_WEIGHTS):
+        scores = additive.score_terms(terms[indices], features=np.ones(indices.size, np.int64))
         is_impossible = np.isneginf(scores)  # shape (indices.size, n_classes)
-        is_first = is_impossible.any(axis=0) & (first_indices < 0)
+        has_first_index = is_impossible.any(axis=0) & (first_indices < 0)
         block_indices = indices[is_impossible.argmax(axis=0)]
-        first_indices = np.where(is_first, block_indices, first_indices)
+        first_indices = np.where(has_first_index, block_indices, first_indices)
     return first_indices
 
 
@@ -116,10 +116,10 @@ def distribute_to_words(
     weights = words.weights[is_scored]
     total_weights = np.bincount(term_indices, weights, order.size)
     term_contributions = contributions[order]
-    word_parts = weights / total_weights[term_indices] * term_contributions[term_indices]
+    entry_contributions = weights / total_weights[term_indices] * term_contributions[term_indices]
     word_indices = words.word_indices[is_scored]
     # Without a scored term, `bincount` returns integers.
-    return np.bincount(word_indices, word_parts, words.starts.size).astype(np.float64)
+    return np.bincount(word_indices, entry_contributions, words.starts.size).astype(np.float64)
 
 
 def split_weighted_text(
@@ -128,8 +128,8 @@ def split_weighted_text(
     """Yield a text in pieces: words with their contributions, and the text between words with 0.
 
     ``weighted_spans`` are the start, the end and the contribution of words, in order. Starts and
-    ends are byte offsets. A word is not separated from the text around it if its contribution is 0,
-    or if it overlaps an earlier word.
+    ends are byte offsets. A word belongs to the text between words if its contribution is 0, or if
+    it overlaps an earlier word.
     """
     content = text.encode()
     position = 0
@@ -150,7 +150,7 @@ def compute_word_contributions(
     Return the contributions, shape (n_words,), the log odds without any word, and True if the
     contributions are exact, that is, if scores are sums over terms.
     """
-    classifier = model.text_classifier  # words change only the scores of the text
+    classifier = model.text_classifier  # attributes do not depend on words
     answer, rival = pair
     bias = compute_bias(classifier, matrix)
     if bias is None:
@@ -160,18 +160,21 @@ def compute_word_contributions(
     term_contributions = compute_term_contributions(
         classifier, matrix, np.array([answer]), np.array([rival])
     )
+    is_exact = term_contributions is not None
     if term_contributions is None:
-        return _remove_each_word(classifier, words, matrix, pair), log_odds_without_words, False
-    return distribute_to_words(words, *term_contributions), log_odds_without_words, True
+        contributions = _measure_removals(classifier, words, matrix, pair)
+    else:
+        contributions = distribute_to_words(words, *term_contributions)
+    return contributions, log_odds_without_words, is_exact
 
 
-def _remove_each_word(
+def _measure_removals(
     classifier: Classifier, words: LocatedWords, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> Floats:
     """Return how much the pair's log odds fall if a word is removed, in nats, shape (n_words,).
 
     All occurrences of a surface word are removed together, with their n-grams. Each occurrence gets
-    an equal part of the difference.
+    an equal part of the fall.
     """
     surface_words, surface_indices = words.group_surface_words()
     is_counted = np.isin(words.term_ids, matrix.terms)
@@ -191,7 +194,7 @@ def _remove_each_word(
     )
     [log_odds] = _compute_log_odds(classifier, matrix, pair)
     losses = subtract_scores(log_odds, reduced_log_odds)
-    # The difference of two infinite log odds: the prior makes a class impossible.
+    # If the prior makes a class impossible, a loss is the difference of two infinite log odds.
     losses[np.isnan(losses)] = 0.0
     n_occurrences = np.bincount(surface_indices, minlength=len(surface_words))
     return (losses / n_occurrences)[surface_indices]
@@ -219,20 +222,21 @@ def _iter_changed_documents(
     block_size = max(MAX_BLOCK_COUNTS // distinct_terms.size, 1)
     for start in range(0, n_copies, block_size):
         n_rows = min(block_size, n_copies - start)
-        in_block = (copies >= start) & (copies < start + n_rows)
-        rows = copies[in_block] - start
+        is_in_block = (copies >= start) & (copies < start + n_rows)
+        rows = copies[is_in_block] - start
         block_counts = np.tile(counts, (n_rows, 1))
-        np.add.at(block_counts, (rows, columns[in_block]), changes[in_block])
+        # Changes of the same count add up, unlike with ``+=``.
+        np.add.at(block_counts, (rows, columns[is_in_block]), changes[is_in_block])
         entry_documents, entry_columns = np.nonzero(block_counts > 0)
         values = None
         if matrix.values is not None:
             values = np.repeat(matrix.values, n_rows, axis=0)
         yield DocumentTermMatrix(
-            compute_offsets(np.bincount(entry_documents, minlength=n_rows)),
-            distinct_terms[entry_columns],
-            block_counts[entry_documents, entry_columns],
-            np.repeat(matrix.unknown_tokens, n_rows),
-            values,
+            offsets=compute_offsets(np.bincount(entry_documents, minlength=n_rows)),
+            terms=distinct_terms[entry_columns],
+            counts=block_counts[entry_documents, entry_columns],
+            unknown_tokens=np.repeat(matrix.unknown_tokens, n_rows),
+            values=values,
         )
 
 
@@ -253,9 +257,10 @@ def score_attributes(
 ) -> list[tuple[str, str, Floats]]:
     """Return name, value and scores of each attribute that has a value in a document.
 
-    ``matrix`` contains only this document. ``values`` are its values, one for each attribute. The
-    scores, shape (n_classes,), are the attribute's contributions to the scores of the document. If
-    the classifier uses numbers as features, a number is compared with the mean of the corpus.
+    ``matrix`` contains only this document. ``values`` are the values of all its attributes, "" if
+    missing. The scores, shape (n_classes,), are the attribute's contributions to the scores of the
+    document. If the classifier uses numbers as features, the scores of a number are its
+    contributions in comparison with the mean number of the corpus.
     """
     names = model.statistics.attributes.names
     scores = iter_attribute_scores(model.classifier, matrix)

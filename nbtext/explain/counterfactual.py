@@ -3,14 +3,14 @@
 `nbtext explain --why-not` prints them. The search has two steps:
 
 1. Remove the word that adds most against the label, with all its occurrences, and score the
-   document again, until the label is predicted. Remove at most `MAX_REMOVED_WORDS` words. What a
-   word adds is its contribution to the log odds of the leading class over the label
+   document again, until the label is predicted. Remove at most `MAX_REMOVED_WORDS` words. A word
+   adds its contribution to the log odds of the leading class over the label
    (`nbtext.explain.contributions`). Of equal words, the first is removed.
-2. Put back a word if the label is still predicted with it, starting with the last one, until no
-   such word is left.
+2. Put back a word if the label is still predicted with it. The last removed words are tried first.
+   Repeat this until no word can be put back.
 
-So removing these words is sufficient, and each of them is necessary: if any of them is put back,
-the label is not predicted. A smaller set of words may exist, and words may exist if none are found.
+So the removal of the words is sufficient, and the removal of each word is necessary: if one word is
+put back, the label is not predicted. The search may miss a smaller set, or the only set of words.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Names
 
 MAX_REMOVED_WORDS = 20
-"""Words that are removed at most. A longer list would not explain the prediction to a reader."""
+"""A longer list would not explain the prediction to a reader."""
 
 ALREADY_PREDICTED = "answered-so"
 """The label is predicted already."""
 ZERO_PRIOR = "no-prior"
 """The prior probability of the label is 0, so no text makes it the prediction."""
 NOT_ENOUGH = "not-enough"
-"""The label is not predicted even without `MAX_REMOVED_WORDS` words, or all words against it."""
+"""The label is not predicted, even if `MAX_REMOVED_WORDS` or all words against it are removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class WhyNotResult:
 
 
 class WhyNotFinder:
-    """Finds the words whose removal makes the model predict a label."""
+    """Search for the words whose removal makes the model predict a label."""
 
     def __init__(self, model: FittedModel, wanted: str) -> None:
         """Raise `UsageError` if the model does not have the label ``wanted``."""
@@ -84,14 +84,14 @@ class WhyNotFinder:
         if document.problem is not None:
             return WhyNotResult(document.id, self._wanted, problem=document.problem)
         words = self._tracer.locate_words(document.text, document.fields)
-        reduced = self._remove([], words, document)
+        reduced = self._remove([], words, document)  # the whole document
         labels = reduced.answer.labels
         result = WhyNotResult(
             document.id,
             self._wanted,
-            LABEL_SEPARATOR.join(labels) or None,
-            reduced.answer.probability,
-            reduced.wanted_probability,
+            label=LABEL_SEPARATOR.join(labels) or None,
+            probability=reduced.answer.probability,
+            wanted_probability=reduced.wanted_probability,
         )
         if self._wanted in labels:
             return replace(result, reason=ALREADY_PREDICTED)
@@ -110,21 +110,20 @@ class WhyNotFinder:
         )
 
     def _remove(self, removed: Names, words: LocatedWords, document: Document) -> _ReducedDocument:
-        """Score a document without some words. Its attributes stay as they are."""
+        """Score a document without the ``removed`` words, but with all its attributes."""
         remaining = self._tracer.clear_words(words, removed)
         empty_document = self._model.count_texts([b""], values=[document.values])
         counts = remaining.to_matrix(empty_document)
         block = ScoredBlock([document], *self._model.score_counts(counts))
         [answer] = iter_answers([block], self._model, DecisionRule())
-        wanted_probability = float(np.exp(block.log_posterior[0, self._wanted_index]))
         return _ReducedDocument(
-            removed,
-            remaining,
-            counts,
-            block.scores,
-            answer,
-            wanted_probability,
-            self._wanted in answer.labels,
+            removed=removed,
+            words=remaining,
+            counts=counts,
+            scores=block.scores,
+            answer=answer,
+            wanted_probability=float(np.exp(block.log_posterior[0, self._wanted_index])),
+            is_wanted_predicted=self._wanted in answer.labels,
         )
 
     def _find_strongest_opponent(self, reduced: _ReducedDocument) -> str | None:
@@ -138,7 +137,7 @@ class WhyNotFinder:
         if not names:
             return None
         name_contributions = np.bincount(name_indices, contributions, len(names))
-        # A word that makes both classes impossible has nan. `argmin` prefers it.
+        # A word that makes both classes impossible has nan, which `argmin` and the test prefer.
         strongest = int(name_contributions.argmin())
         if name_contributions[strongest] >= 0:
             return None
@@ -147,7 +146,7 @@ class WhyNotFinder:
     def _put_back_unneeded(
         self, reduced: _ReducedDocument, words: LocatedWords, document: Document
     ) -> _ReducedDocument:
-        """Put back the words whose removal is not necessary, the last removed one first."""
+        """Return the document with all words whose removal is not necessary."""
         for word in reversed(reduced.removed):
             remaining = [name for name in reduced.removed if name != word]
             candidate = self._remove(remaining, words, document)
@@ -157,7 +156,7 @@ class WhyNotFinder:
 
 
 class _ReducedDocument(NamedTuple):
-    """A document without some of its words, and its prediction."""
+    """A document without the ``removed`` words, and its prediction."""
 
     removed: Names
     words: LocatedWords

@@ -1,8 +1,8 @@
 """Explanations of predictions: what each word adds to the log odds over another class.
 
-With score s_k of class k, the log odds s_a − s_b before calibration are the difference of the
-priors plus the contributions of words and attributes (`nbtext.explain.contributions`). If these do
-not add up, the explanation has a remainder. If maximum likelihood makes a document impossible in
+With score s_k of class k, the log odds s_a − s_b before calibration are the difference of the log
+priors plus the contributions of words and attributes (`nbtext.explain.contributions`). If this sum
+is not exact, the explanation has a remainder. If maximum likelihood makes a document impossible in
 every class, the explanation is one cause for each class. `nbtext explain` prints explanations.
 """
 
@@ -106,10 +106,10 @@ class _CalibrationSteps:
     on_scale: float
     """Log odds of the scores on the scale of log probabilities.
 
-    It differs from the scores only for complement naive Bayes.
+    They differ from the log odds of the scores only for complement naive Bayes.
     """
     temperature: float | None
-    """Divisor of ``on_scale``. None for multi-label documents: labels are calibrated jointly."""
+    """Divisor of ``on_scale``. None for multi-label models, which calibrate labels jointly."""
     log_odds: float
     """log p(answer | d) − log p(against | d), after calibration."""
 
@@ -129,10 +129,10 @@ class Explanation:
     log_odds: float
     """Log odds of the scores before calibration: prior + words + attributes + remainder."""
     prior: float
-    """Log odds without any term: from the class priors.
+    """Log odds of a document without terms: the log odds of the class priors.
 
-    With Bernoulli, they also contain what the absence of every term adds. With logistic regression,
-    they are the difference of the intercepts.
+    With Bernoulli, they include the contributions of the absence of every term. With logistic
+    regression, they are the difference of the intercepts.
     """
     words: tuple[WordContribution, ...]
     attributes: tuple[_AttributeContribution, ...]
@@ -152,9 +152,9 @@ class ExplainedDocument:
     problem: DocumentError | None = None
     """Why the document could not be read, or None."""
     notice: str | None = None
-    """Why the document was classified like an empty one, or None if it was not."""
+    """Why the document was classified like an empty document, or None if it was not."""
     ruled_out_classes: tuple[RuledOutClass, ...] = ()
-    """All classes, if the document is impossible in every class."""
+    """All classes, if the document is impossible in every class, else empty."""
 
     @property
     def missing_reason(self) -> str:
@@ -163,10 +163,10 @@ class ExplainedDocument:
 
 
 class Explainer:
-    """Explains the predictions of a model, compared with their runners-up or with one class."""
+    """Explanations of the predictions of a model, compared with runners-up or with one class."""
 
     def __init__(self, model: FittedModel, compared_class: str | None = None) -> None:
-        """Raise `UsageError` if the model has only one class, or does not have the compared one."""
+        """Raise `UsageError` if the model has only one class, or if it lacks ``compared_class``."""
         self._model = model
         self._classes = [*model.classes, REST_NAME]  # the last has the index `REST_INDEX`, −1
         if len(model.classes) < model.posterior_type.min_labels:
@@ -179,29 +179,29 @@ class Explainer:
     def explain(self, documents: Iterable[Document]) -> Iterator[ExplainedDocument]:
         """Yield one explanation per document, in order.
 
-        For multi-label documents, yield one for each predicted label, compared with the rest. If
-        the compared class is itself the prediction, it is compared with its runner-up or with the
-        rest.
+        For multi-label documents without a compared class, yield one explanation for each predicted
+        label, compared with the rest: the documents without this label. If the compared class is
+        itself the prediction, the prediction is compared with its runner-up or with the rest.
         """
         for block in score_documents(self._model, documents):
             answers = block.posterior.decide(DecisionRule()).predictions
             predicted = block.posterior.predict(DecisionRule())
-            # A document without a prediction needs no rival: any index will do.
+            # The rival of a missing prediction, −1, is not used. It needs any valid index.
             rivals = block.posterior.find_rivals(np.maximum(answers, 0))
             if self._compared_index is not None:
+                # Of a label set, only the most probable label is explained.
                 predicted = DocumentLabels(answers, single_label_table(len(self._model.classes)))
                 rivals = np.where(answers == self._compared_index, rivals, self._compared_index)
             matrix = self._model.count_texts(*collect_contents(block.documents))
             for row, document in enumerate(block.documents):
                 if document.problem is not None:
-                    yield ExplainedDocument(document.id, None, problem=document.problem)
+                    yield ExplainedDocument(document.id, explanation=None, problem=document.problem)
                     continue
                 document_matrix = matrix.take(np.array([row]))
                 rival = int(rivals[row])
                 _, labels = predicted[row : row + 1].to_pairs()
                 # For an empty label set, the most probable label is explained.
-                explained_labels = labels.tolist() or [int(answers[row])]
-                for label in explained_labels:
+                for label in labels.tolist() or [int(answers[row])]:
                     yield self._explain_row(block, row, document_matrix, (label, rival))
 
     def _explain_row(
@@ -214,16 +214,19 @@ class Explainer:
         """
         document = block.documents[row]
         words = self._tracer.locate_words(document.text, document.fields, splits_pairs=True)
-        if pair[0] == NO_PREDICTION:
-            ruled_out_classes = _find_causes(self._model, words, matrix, document.values)
+        answer, _ = pair
+        if answer == NO_PREDICTION:
             return ExplainedDocument(
-                document.id, None, IMPOSSIBLE, ruled_out_classes=ruled_out_classes
+                document.id,
+                explanation=None,
+                abstention=IMPOSSIBLE,
+                ruled_out_classes=_find_causes(self._model, words, matrix, document.values),
             )
         contributions, prior, is_exact = compute_word_contributions(
             self._model, words, matrix, pair
         )
         word_contributions = self._group_words(words, contributions)
-        del words, contributions  # for a long text, they take more memory than the next steps
+        del words, contributions  # large for a long text, and no longer used
         explanation = self._create_explanation(
             block,
             row,
@@ -260,20 +263,20 @@ class Explainer:
         answer, rival = pair
         scores = append_rest(block.scores[row])
         log_posterior = append_rest(block.log_posterior[row])
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # the rest has the probability 1 − p(answer | d)
             log_posterior[REST_INDEX] = np.log(-np.expm1(log_posterior[answer]))
-        contributions = [*(word.nats for word in words), *(value.nats for value in attributes)]
-        if scores[rival] == -inf and not any(map(isinf, [prior, *contributions])):
-            # A term that the document lacks makes the other class impossible. This happens only
-            # with Bernoulli without smoothing.
+        summands = [prior, *(word.nats for word in words), *(value.nats for value in attributes)]
+        if scores[rival] == -inf and not any(isinf(summand) for summand in summands):
+            # A term that the document lacks makes the rival impossible. This happens only with
+            # Bernoulli without smoothing. The prior includes lacking terms.
             prior = inf
-        parts = [prior, *contributions]
+            summands[0] = prior
         remainder = None
         if is_exact:
-            log_odds = fsum(parts)
+            log_odds = fsum(summands)
         else:
             log_odds = float(scores[answer] - scores[rival])
-            remainder = 0.0 if isinf(log_odds) else log_odds - fsum(parts)
+            remainder = 0.0 if isinf(log_odds) else log_odds - fsum(summands)
         return Explanation(
             id=block.documents[row].id,
             text=block.documents[row].display_text,
@@ -294,10 +297,10 @@ class Explainer:
     ) -> tuple[WordContribution, ...]:
         """Group the occurrences of each surface word, in the order of first occurrences.
 
-        ``contributions`` are those of the occurrences, shape (n_words,).
+        ``contributions`` are the contributions of all occurrences, shape (n_words,).
         """
         names, name_indices = words.group_surface_words()
-        order = np.argsort(name_indices, kind="stable")
+        order = np.argsort(name_indices, kind="stable")  # occurrences, grouped by surface word
         bounds = compute_offsets(np.bincount(name_indices, minlength=len(names)))
         counts = np.bincount(name_indices, words.word_counts, len(names)).astype(np.int64).tolist()
         spans = np.stack((words.starts.take(order), words.ends.take(order)), axis=1)
@@ -309,7 +312,7 @@ class Explainer:
         for index, (start, end) in enumerate(pairwise(bounds.tolist())):
             form = words.forms[form_indices[index]]
             term_ids = [term_id for term_id in form.term_ids if term_id != UNKNOWN_TERM]
-            unlabelled_proportion, seed_proportion = self._compute_layer_proportions(term_ids)
+            unlabelled_proportion, seed_proportion = self._compute_count_proportions(term_ids)
             word_contributions.append(
                 WordContribution(
                     word=names[index],
@@ -324,7 +327,7 @@ class Explainer:
             )
         return tuple(word_contributions)
 
-    def _compute_layer_proportions(
+    def _compute_count_proportions(
         self, term_ids: Sequence[int]
     ) -> tuple[float | None, float | None]:
         """Return the proportions of counts from unlabelled documents, and from seed words.
@@ -372,24 +375,26 @@ def find_class_index(model: FittedModel, label: str) -> int:
 def _find_causes(
     model: FittedModel, words: LocatedWords, matrix: DocumentTermMatrix, values: Sequence[str]
 ) -> tuple[RuledOutClass, ...]:
-    """Return for each class, in order, a cause that makes the document impossible in it.
+    """Return for each class, in order, a cause that makes the document impossible in the class.
 
-    The first word of the text with probability 0 is preferred, then an attribute, then the prior.
-    ``matrix`` contains only this document, ``values`` are the values of its attributes.
+    The cause is the first word of the text with probability 0, or else an attribute, or else the
+    prior. ``matrix`` contains only this document, ``values`` are the values of its attributes.
     """
     ordered_ids = words.term_ids[np.argsort(words.word_indices, kind="stable")]
     distinct_ids, first_positions = np.unique(ordered_ids, return_index=True)
+    # The distinct terms in the order of their first words.
     term_ids = distinct_ids[np.argsort(first_positions)]
     term_ids = term_ids[np.isin(term_ids, matrix.terms)]
-    positions = find_impossible_terms(model.text_classifier, term_ids, len(model.classes)).tolist()
+    term_indices = find_impossible_terms(model.text_classifier, term_ids, len(model.classes))
     attributes = score_attributes(model, matrix, values)
     causes = []
-    for index, (label, position) in enumerate(zip(model.classes, positions, strict=True)):
+    for index, label in enumerate(model.classes):
+        term_index = term_indices[index]
         impossible_values = [
             (name, value) for name, value, scores in attributes if scores[index] == -inf
         ]
-        if position >= 0:
-            term_id = int(term_ids[position])
+        if term_index >= 0:
+            term_id = int(term_ids[term_index])
             term = display_term(model.statistics.vocabulary.get_term(term_id))
             causes.append(RuledOutClass(label, WORD, _find_term_words(words, term_id), term))
         elif impossible_values:
@@ -405,7 +410,7 @@ def _find_causes(
 def _find_term_words(words: LocatedWords, term_id: int) -> str:
     """Return the words of the first occurrence of a term. An n-gram has several words."""
     first = int((words.term_ids == term_id).argmax())
-    # The weight of the n words of an n-gram is 1/n, of a counted feature its count.
+    # Each of the n words of an n-gram has the weight 1/n. A counted feature has its count.
     n_words = max(round(1 / float(words.weights[first])), 1)
     word_indices = words.word_indices[first : first + n_words]
     form_indices = words.form_indices[word_indices].tolist()

@@ -1,13 +1,14 @@
 """Misclassified documents: the terms that tipped the prediction, and excerpts with marked words.
 
 `nbtext evaluate --errors` writes the documents, `nbtext report` quotes the most confident mistakes.
-Terms and words have contributions to the log odds, in nats (`nbtext.explain.contributions`).
+`nbtext.explain.contributions` defines the contributions of terms and words to the log odds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,14 +43,14 @@ MAX_EXCERPT_BYTES = 420
 MAX_EXCERPT_SEARCH_BYTES = 2**16
 """Bytes of a text, and of each field, in which an excerpt is searched for."""
 
-HIGHLIGHT_NATS = 1.0986122886681098
-"""Smallest contribution of a marked word: log 3, so the word triples the odds."""
+HIGHLIGHT_NATS = log(3)
+"""Smallest contribution of a marked word. The word triples the odds."""
 
 MAX_TIPPING_TERMS = 10
 """Terms that are listed for a misclassified document."""
 
 MAX_WORD_NATS = 1e6
-"""Limit of the contributions that are summed: without a limit, they can be infinite."""
+"""Larger contributions, which can be infinite, are reduced to this before they are summed."""
 
 
 class ExcerptPiece(NamedTuple):
@@ -94,7 +95,7 @@ class Misclassification:
 
 
 class ExcerptFinder:
-    """Finds the excerpt of a document that best shows why a class was predicted."""
+    """Search for the excerpt of a document that best shows why a class was predicted."""
 
     def __init__(self, model: FittedModel) -> None:
         self._model = model
@@ -122,7 +123,7 @@ class ExcerptFinder:
             contributions[is_marked].tolist(),
             strict=True,
         )
-        # The excerpt may end within a character, which is dropped.
+        # The excerpt may end within a character, which "ignore" drops.
         quoted = content[start:end].decode("utf-8", "ignore").replace("\n", " ")
         pieces = [ExcerptPiece(*piece) for piece in split_weighted_text(quoted, marked_spans)]
         if start:
@@ -151,31 +152,32 @@ class ExcerptFinder:
 
 
 def _find_excerpt(words: LocatedWords, contributions: Floats, n_bytes: int) -> tuple[int, int]:
-    """Return start and end, in bytes, of the consecutive words with the largest contributions.
+    """Return start and end, in bytes, of the excerpt with the largest sum of contributions.
 
-    The words have about `MAX_EXCERPT_BYTES`. Of equal sums, the first is returned. A text of
-    ``n_bytes`` that is short enough is returned whole.
+    An excerpt has about `MAX_EXCERPT_BYTES`. Of equal sums, the first is returned. A text of at
+    most `MAX_EXCERPT_BYTES` is its own excerpt. ``n_bytes`` is the length of the text.
     """
     n_words = words.starts.size
     if n_bytes <= MAX_EXCERPT_BYTES:
         return 0, n_bytes
     if not n_words:
         return 0, MAX_EXCERPT_BYTES
-    # One candidate starts at each word. It ends before the word with the index `stops`.
+    # A candidate starts at each word, and ends before the word whose index is in `stops`.
     stops = np.searchsorted(words.ends, words.starts + MAX_EXCERPT_BYTES, side="right")
     stops = np.maximum(stops, np.arange(1, n_words + 1))  # at least one word
     running_sums = np.zeros(n_words + 1)
     running_sums[1:] = np.cumsum(np.minimum(contributions, MAX_WORD_NATS))
-    first = int((running_sums[stops] - running_sums[:-1]).argmax())
+    candidate_sums = running_sums[stops] - running_sums[:-1]
+    first = int(candidate_sums.argmax())
     stop = int(stops[first])
-    # The text before the first word and after the last word belongs to the excerpt.
+    # The excerpt includes the text before the first word, or after the last word, of the document.
     start = int(words.starts[first]) if first else 0
     end = int(words.ends[stop - 1]) if stop < n_words else n_bytes
     return start, min(end, start + 2 * MAX_EXCERPT_BYTES)
 
 
 def _squeeze(text: bytes) -> bytes:
-    """Return the start of a text, without a cut last character, with single spaces."""
+    """Return the searched start of a text, with single spaces."""
     start = text[:MAX_EXCERPT_SEARCH_BYTES].decode("utf-8", "ignore")
     return b" ".join(start.encode().split())
 
@@ -183,14 +185,15 @@ def _squeeze(text: bytes) -> bytes:
 def find_wrong_rows(predictions: Ints, truth: Ints) -> Ints:
     """Return the rows of documents whose predicted class is not their true class.
 
-    Both are class indices, shape (n_docs,). A negative prediction is none, so it is not wrong.
+    Both arguments are class indices, shape (n_docs,). If no class was predicted, the index is
+    negative, and the document is not returned.
     """
     is_predicted = predictions >= 0
     return np.flatnonzero(is_predicted & (predictions != truth))
 
 
 class MistakeFinder:
-    """Finds the misclassified documents of a block."""
+    """Search for the misclassified documents of a block."""
 
     def __init__(self, model: FittedModel) -> None:
         self._model = model
@@ -202,14 +205,14 @@ class MistakeFinder:
     def get_class_indices(self, block: ScoredBlock) -> Ints:
         """Return the class index of each document's label, shape (n_docs,).
 
-        It is −1 for a label that the model does not have.
+        The index is −1 for a label that the model does not have.
         """
         return np.array([self._class_indices.get(label, -1) for label in block.labels], np.int64)
 
     def find_mistakes(self, block: ScoredBlock, decision: Decision) -> Iterator[Misclassification]:
         """Yield the misclassified documents, in order. Documents without a prediction are skipped.
 
-        Contributions need the counts of terms, so the texts of these documents are counted again.
+        The texts of misclassified documents are counted again, because a block has no counts.
         """
         truth = self.get_class_indices(block)
         rows = find_wrong_rows(decision.predictions, truth)
@@ -223,7 +226,7 @@ class MistakeFinder:
         rivals = np.where(is_truth_known, true_classes, find_runner_up(log_p, answers))
         tipping_terms = self._find_tipping_terms(wrong.documents, answers, rivals)
         indices = np.arange(rows.size)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # −∞ − (−∞) is nan
             margins = log_p[indices, answers] - log_p[indices, rivals]
         probabilities = decision.probabilities[rows]
         for index, label in enumerate(wrong.labels):
@@ -253,11 +256,11 @@ class MistakeFinder:
         vocabulary = self._model.statistics.vocabulary
         tipping_terms = []
         for start, end in pairwise(matrix.offsets.tolist()):
-            # nan, of terms that make both classes impossible, is not above 0.
+            # A term that makes both classes impossible has nan, which is not above 0.
             is_positive = contributions[start:end] > 0
             terms = matrix.terms[start:end][is_positive]
             nats = contributions[start:end][is_positive]
-            order = np.lexsort((terms, -nats))[:MAX_TIPPING_TERMS]
+            order = np.lexsort((terms, -nats))[:MAX_TIPPING_TERMS]  # by nats, then by term
             names = [display_term(vocabulary.get_term(term)) for term in terms[order].tolist()]
             tipping_terms.append(tuple(map(_TippingTerm, names, nats[order].tolist())))
         return tipping_terms

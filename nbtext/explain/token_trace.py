@@ -5,8 +5,9 @@ analyses the same text one surface form at a time and keeps all details. A prope
 the terms and counts agree. `nbtext tokens` prints the tokens. Explanations and excerpts use the
 words as arrays (`LocatedWords`).
 
-A document has *segments*: the text, fields with words, and items of nameless fields. Surface forms
-are split into *pieces* at the ends of runs of scripts without spaces, such as Chinese.
+A document has *segments*: the text, fields with words, and *items*, the words of fields without
+name. A surface form is a word as written. It is split into *pieces* at the ends of *runs* of a
+script without spaces, such as Chinese. A *segmentation* divides runs into `PAIRS` or `WORDS`.
 """
 
 from __future__ import annotations
@@ -60,16 +61,13 @@ MISSING = "missing"
 """The document has no value for an attribute."""
 
 MAX_CACHED_FORMS = 2**18
-"""Surface forms whose words are cached, so that each form is analysed once."""
+"""Number of surface forms whose words are cached, so that most forms are analysed once."""
 
 SEARCH_BLOCK_BYTES = 2**17
-"""Bytes of a text in which surface forms are searched at once, to save memory.
-
-A found form takes about 100 bytes.
-"""
+"""Bytes of a text in which surface forms are searched at once. A form takes about 100 bytes."""
 
 _SPACE = re.compile(rb"[ \n]")
-"""A character that no surface form contains."""
+"""A character that no surface form contains, where a text can be divided into blocks."""
 
 _FEATURE = re.compile(rb"\S+")
 """A counted feature, ``name:count``."""
@@ -78,11 +76,11 @@ _ITEM = re.compile(rb"[^ ]+")
 """An item of a field without a name."""
 
 _ITEM_PREFIX = "\x1c"
-"""Stands in place of the prefix of items, whose terms have no prefix."""
+"""Marks a segment as an item. It is not the prefix of terms: terms of items have no prefix."""
 
 _APOSTROPHES = "'\u2019\uff07"
 _WORD_PATTERN = re.compile("w(?:[wi]*w)?")
-"""A word in a string of the classes of `_classify_character`: i is possible inside words only."""
+"""A word as classes of its characters (`_classify_character`). It does not start or end with i."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ class NgramTerm:
     dropped: str | None
     """Why the term does not count, or None."""
     end: int
-    """Byte offset of the end of its last word."""
+    """Byte offset in the document of the end of its last word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +123,24 @@ class Token:
 
 
 class LocatedForm(NamedTuple):
-    """A word as written in the text or in a field, the same at all its positions."""
+    """A word as written in the text or in a field, with all that is the same at its positions."""
 
     name: str
     """Case-folded, with the prefix of its field. Forms with the same name are one surface word."""
     n_occurrences: int
     """Occurrences at each position: 1, or the count of a counted feature."""
     term_ids: tuple[int, ...]
-    """Ids of its terms without n-grams of several words. `UNKNOWN_TERM` if the model has none."""
+    """Ids of its terms without n-grams of several words. An id may be `UNKNOWN_TERM`."""
     char_ngram_ids: tuple[int, ...]
-    """Ids of its character n-grams. `UNKNOWN_TERM` if the model does not have one."""
+    """Ids of its character n-grams. An id may be `UNKNOWN_TERM`."""
     drop_reason: str | None
     """Why the word itself does not count, or None."""
 
 
 class LocatedWords(NamedTuple):
-    """The words of a text in order, and the term occurrences that they form.
+    """The words of a document in order, and the term occurrences that they form.
 
-    An n-gram of n words has n *entries*, one for each word.
+    An occurrence of an n-gram of n words has n *entries*, one for each word.
     """
 
     starts: Ints
@@ -160,7 +158,7 @@ class LocatedWords(NamedTuple):
     term_ids: AnyArray
     """The term of each entry, or `UNKNOWN_TERM`. Integers, shape (n_entries,)."""
     weights: Floats
-    """The part of an occurrence that belongs to the word: 1/n for an n-gram, shape (n_entries,).
+    """Weight of each entry, shape (n_entries,): 1/n for an n-gram, times the count of a feature.
 
     The weights of a term sum to its number of occurrences.
     """
@@ -181,16 +179,16 @@ class LocatedWords(NamedTuple):
         return form_counts[self.form_indices]
 
     def count_occurrences(self, names: Iterable[str]) -> dict[str, int]:
-        """Return how often some of the distinct surface words occur."""
+        """Return how often the surface words in ``names`` occur."""
         all_names, name_indices = self.group_surface_words()
         counts = np.bincount(name_indices, self.word_counts).astype(np.int64).tolist()
         counts_by_name = dict(zip(all_names, counts, strict=True))
         return {name: counts_by_name[name] for name in names}
 
     def to_matrix(self, empty_document: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return the document of these words, as counting would return it.
+        """Return the counts of a document with these words, shape (1, n_terms).
 
-        ``empty_document`` is the same document with an empty text: its attributes are kept.
+        ``empty_document`` has the counts and values of its attributes, without text.
         """
         term_ids, term_indices = np.unique(self.term_ids, return_inverse=True)
         counts = np.rint(np.bincount(term_indices, self.weights)).astype(np.int64)
@@ -237,7 +235,7 @@ class _Segment(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A pair of characters of a run, or a whole piece, and its words.
+    """A pair of characters of a run, or a whole piece, and the words that it was analysed as.
 
     Offsets are bytes in the surface form or, from `TokenTracer._iter_spans`, in the document.
     """
@@ -248,7 +246,7 @@ class _Span(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A part of a surface form: all of it, a run of a script without spaces, or between runs.
+    """A run of a surface form, or the part between runs, or the whole form.
 
     Offsets are bytes in the surface form.
     """
@@ -262,7 +260,7 @@ class _Piece(NamedTuple):
 
 
 class TokenTracer:
-    """Traces how an analysis turns words into terms, with ids of a vocabulary if there is one."""
+    """Analysis of single documents with all details, with ids of a vocabulary if there is one."""
 
     def __init__(
         self,
@@ -272,8 +270,8 @@ class TokenTracer:
     ) -> None:
         """Prepare the steps of an analysis.
 
-        Without a ``vocabulary``, tokens have no ids and all terms count. ``is_selected``, shape
-        (n_terms,), is the mask of terms that count; with a vocabulary it is required.
+        Without a ``vocabulary``, tokens have no ids and all terms count. With a vocabulary,
+        ``is_selected``, shape (n_terms,), is the mask of the terms that count.
         """
         settings = analysis.settings
         self._attributes = Attributes.from_settings(settings.reading)
@@ -288,21 +286,23 @@ class TokenTracer:
             if self._segmentations:
                 self._splits_pairs = PAIRS in self._segmentations
         self._drops_encoded_lines = settings.encoded_lines == "drop" and not self._is_counted
+        stop_list = frozenset(analysis.stop_list)
         self._stop_words: dict[str | None, frozenset[str]] = dict.fromkeys(
-            (None, *self._segmentations), frozenset(analysis.stop_list)
+            self._segmentations, stop_list
         )
+        """Stop words by `_Piece.segmentation`."""
         self._stop_words[None] = frozenset(analysis.dropped_words)
+        segmentations = () if self._is_counted else self._stop_words
         self._stemmers = {
-            segmentation: list if self._is_counted else analysis.build_stemmer(segmentation)
-            for segmentation in self._stop_words
+            segmentation: analysis.build_stemmer(segmentation) for segmentation in segmentations
         }
         self._max_ngram = 1 if self._is_counted else settings.ngrams
         self._char_ngram_sizes = range(0)
         if settings.char_ngrams is not None and not self._is_counted:
             self._char_ngram_sizes = parse_ngram_sizes(settings.char_ngrams)
         self._has_model = vocabulary is not None
-        self._vocabulary = vocabulary or Vocabulary.from_terms([])
-        # Indexing bytes is faster than indexing an array.
+        self._vocabulary = Vocabulary.from_terms([]) if vocabulary is None else vocabulary
+        # Single items of bytes are accessed faster than items of an array.
         self._is_selected = b"" if is_selected is None else is_selected.tobytes()
         self._get_pieces = lru_cache(MAX_CACHED_FORMS)(self._split_form)
         self._get_form_words = lru_cache(MAX_CACHED_FORMS)(self._locate_form_words)
@@ -320,19 +320,19 @@ class TokenTracer:
         Texts are valid UTF-8.
         """
         document, segments, readable = self._split_document(text, fields)
-        located = [
+        segment_spans = [
             (segment, span)
             for segment in segments
             for span in self._iter_spans(document, segment, readable)
         ]
         term_words = [
             (word, span.end, segment)
-            for segment, span in located
+            for segment, span in segment_spans
             for word in span.words
             if word.term is not None
         ]
-        ngrams = self._iter_ngrams(term_words)
-        for segment, span in located:
+        ngrams = self._iter_ngrams(term_words)  # consumed in the order of ``term_words``
+        for segment, span in segment_spans:
             kind = "word"
             if self._is_counted:
                 kind = "feature"
@@ -363,7 +363,9 @@ class TokenTracer:
             form = match.group()
             offset = match.start()
             if not readable[offset]:
-                word = _Word(form.decode().casefold(), None, None, ENCODED_LINE)
+                word = _Word(
+                    form.decode().casefold(), term=None, term_id=None, drop_reason=ENCODED_LINE
+                )
                 yield _Span(offset, match.end(), [word])
                 continue
             for piece in self._get_pieces(segment.prefix, form):
@@ -375,11 +377,10 @@ class TokenTracer:
     ) -> LocatedWords:
         """Return the words of a text and its fields, in valid UTF-8, as arrays. Needs a model.
 
-        A surface form with characters beyond ASCII may contain several words with signs between
-        them: here, each is a word. Encoded lines have no words. A run of a script without spaces is
-        one word, so that removing it does not change other words. With ``splits_pairs``, each pair
-        of characters is a word at the position of its first character. The last pair is at the
-        positions of both characters.
+        A surface form with characters beyond ASCII may contain signs, which separate words. Encoded
+        lines have no words. A run of a script without spaces is one word, so that its removal does
+        not change other words. With ``splits_pairs``, each pair of characters is a word at the
+        position of its first character. The last pair is at the positions of both characters.
         """
         _, segments, readable = self._split_document(text, fields)
         return self._add_terms(self._locate_forms(readable, segments, splits_pairs=splits_pairs))
@@ -387,7 +388,7 @@ class TokenTracer:
     def clear_words(self, words: LocatedWords, names: Collection[str]) -> LocatedWords:
         """Return the words, without the terms of the surface words in ``names``.
 
-        The words on both sides of a cleared word then form n-grams.
+        The words on both sides of a cleared word form new n-grams.
         """
         forms = [
             form._replace(term_ids=(), char_ngram_ids=()) if form.name in names else form
@@ -396,14 +397,14 @@ class TokenTracer:
         return self._add_terms(words._replace(forms=forms))
 
     def _add_terms(self, located: LocatedWords) -> LocatedWords:
-        """Return the words with the term occurrences that their forms have, in place of others."""
+        """Return the words with entries for the terms of their forms, without earlier entries."""
         forms = located.forms
         words, (term_ids,) = _gather_rows([form.term_ids for form in forms], located.form_indices)
         weights = np.ones(term_ids.size)
         if self._max_ngram > 1:
             segments = located.segment_indices.take(words)
-            terms, term_ids, weights = self._expand_ngrams(term_ids, segments)
-            words = words.take(terms)
+            positions, term_ids, weights = self._expand_ngrams(term_ids, segments)
+            words = words.take(positions)
         if any(form.char_ngram_ids for form in forms):
             ngram_words, (char_ngram_ids,) = _gather_rows(
                 [form.char_ngram_ids for form in forms], located.form_indices
@@ -417,21 +418,22 @@ class TokenTracer:
     def _expand_ngrams(self, term_ids: Ints, segments: Ints) -> tuple[Ints, Ints, Floats]:
         """Return the entries of the 1- to N-grams of terms, an entry for each term of an n-gram.
 
-        ``segments`` are the segments of the terms, shape (n_terms,). Return the position of the
-        entry's term in ``term_ids``, the id of the n-gram, and the weight 1/n.
+        ``segments`` are the segments of the terms, shape (n_terms,). Return three arrays of shape
+        (n_entries,): the position of the entry's term in ``term_ids``, the id of the n-gram, and
+        the weight 1/n.
         """
-        # Candidates: each first term with each size, in the order of `add_ngrams`.
+        # Candidates are all first terms with all sizes, in the order of `add_ngrams`.
         firsts = np.repeat(np.arange(term_ids.size), self._max_ngram)
         sizes = np.tile(np.arange(1, self._max_ngram + 1), term_ids.size)
         lasts = firsts + sizes - 1
-        # After the last term, no segment follows: −1.
+        # A position after the last term finds −1, which is no segment.
         last_segments = np.append(segments, -1).take(lasts, mode="clip")
         is_inside = last_segments == segments.take(firsts)
         firsts = firsts[is_inside]
         sizes = sizes[is_inside]
         ngram_ids = self._find_ngram_ids(term_ids, segments)
-        terms = compute_flat_indices(firsts, sizes)
-        return terms, np.repeat(ngram_ids, sizes), np.repeat(1 / sizes, sizes)
+        positions = compute_flat_indices(firsts, sizes)
+        return positions, np.repeat(ngram_ids, sizes), np.repeat(1 / sizes, sizes)
 
     def _locate_forms(
         self, document: bytes, segments: Sequence[_Segment], *, splits_pairs: bool
@@ -439,8 +441,8 @@ class TokenTracer:
         """Return all words, without entries."""
         offsets = [np.empty(0, np.int64)]
         surface_indices = [np.empty(0, np.int64)]
-        # The index of each surface form by prefix, in the order of first occurrence. The counter
-        # numbers new forms; all prefixes share it.
+        # The index of each surface form, by prefix. A missing form gets the next number of a
+        # counter that all prefixes share.
         indices_by_prefix = defaultdict[str, defaultdict[bytes, int]](
             partial(defaultdict, count().__next__)
         )
@@ -448,20 +450,21 @@ class TokenTracer:
             get_index = indices_by_prefix[segment.prefix].__getitem__
             for start, texts in _split_into_blocks(document, segment):
                 sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-                # A form, at an odd index, starts where the bytes between it and the last form end.
+                # Forms have odd indices. Each form starts at the end of the text before.
                 offsets.append(start + np.cumsum(sizes)[:-1:2])
                 surface_indices.append(np.fromiter(map(get_index, texts[1::2]), np.int64))
-        surfaces = sorted(
+        sorted_surfaces = sorted(
             (index, prefix, surface)
             for prefix, indices in indices_by_prefix.items()
             for surface, index in indices.items()
         )
         forms = dict[LocatedForm, int]()
         rows = []  # of each surface form: start, end and form index of each word
-        for _, prefix, surface in surfaces:
+        for _, prefix, surface in sorted_surfaces:
             row: list[int] = []
             for start, end, form in self._get_form_words(prefix, surface, splits_pairs):
-                row += (start, end, forms.setdefault(form, len(forms)))
+                form_index = forms.setdefault(form, len(forms))
+                row += (start, end, form_index)
             rows.append(row)
         surface_positions, (starts, ends, form_indices) = _gather_rows(
             rows, np.concatenate(surface_indices), width=3
@@ -486,13 +489,13 @@ class TokenTracer:
         splits_pairs: bool,  # noqa: FBT001 - the cache needs positional arguments
     ) -> list[tuple[int, int, LocatedForm]]:
         """Return start, end and form of each word of a surface form."""
-        if form.isalnum():  # most forms are a single word
-            words = self._analyse_words(prefix, form, None)
+        if form.isalnum():  # most forms are a single word, of ASCII characters
+            words = self._analyse_words(prefix, form, segmentation=None)
             return [(0, len(form), self._create_form(prefix, form, words))]
         located = []
         for piece in self._split_form(prefix, form):
             if piece.is_run and splits_pairs:
-                # Pairs overlap: each ends where the next one starts.
+                # Pairs overlap, but their words do not: a word ends at the start of the next pair.
                 ends = [*(span.start for span in piece.spans[1:]), piece.end]
                 for span, end in zip(piece.spans, ends, strict=True):
                     pair = self._create_form(prefix, form[span.start : span.end], span.words)
@@ -512,29 +515,31 @@ class TokenTracer:
 
     def _create_form(self, prefix: str, written: bytes, words: Sequence[_Word]) -> LocatedForm:
         """Return the form of a word as written, which was analysed as ``words``."""
+        n_occurrences = 1
         if self._is_counted:
             name = words[0].word
             _, n_occurrences = split_name_and_count(written)
+        elif prefix == _ITEM_PREFIX:
+            name = written.decode()
         else:
-            text = written.decode()
-            name = _add_prefix(prefix, text, text.casefold())
-            n_occurrences = 1
+            name = prefix + written.decode().casefold()
         term_words = [word for word in words if word.term is not None]
-        reasons = [word.drop_reason for word in term_words] or [words[0].drop_reason]
-        # The form counts if any of its words does.
-        drop_reason = reasons[0]
-        if None in reasons:
-            drop_reason = None
-        elif NOT_SELECTED in reasons:
-            drop_reason = NOT_SELECTED
+        drop_reason = words[0].drop_reason
+        if term_words:
+            drop_reason = term_words[0].drop_reason
+            reasons = [word.drop_reason for word in term_words]
+            if None in reasons:  # the form counts if any of its words counts
+                drop_reason = None
+            elif NOT_SELECTED in reasons:
+                drop_reason = NOT_SELECTED
         char_ngram_ids = _to_ids(ngram.term_id for word in words for ngram in word.char_ngrams)
         term_ids = _to_ids(word.term_id for word in term_words)
         return LocatedForm(name, n_occurrences, term_ids, char_ngram_ids, drop_reason)
 
     def _split_document(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Segment], bytes]:
-        """Return the document as it is shown, its segments, and a readable copy.
+        """Return the document as it is shown, its segments, and its readable bytes.
 
-        The copy has zeros in place of encoded lines.
+        The readable bytes are the document with zeros in place of encoded lines.
         """
         document = render_document(text, fields)
         if self._is_counted:
@@ -554,7 +559,7 @@ class TokenTracer:
             )
         encoded_lines = None
         if self._drops_encoded_lines:
-            encoded_lines = find_encoded_lines([text]).get(0)
+            encoded_lines = find_encoded_lines([text]).get(0)  # of the only text
         if not encoded_lines:
             return document, segments, document
         readable = bytearray(document)
@@ -574,24 +579,25 @@ class TokenTracer:
         segmentation = None
         if runs is not None and self._segmentations:
             segmentation = PAIRS if self._splits_pairs else WORDS
-        extra_terms: list[_TermStatus] = []  # of the next run
+        extra_terms: list[_TermStatus] = []  # they are added to the next run
         if segmentation == PAIRS and WORDS in self._segmentations:
             extra_terms = [
                 _TermStatus(word.term, word.term_id, word.drop_reason)
                 for word in self._analyse_words(prefix, form, WORDS)
                 if word.term is not None
             ]
-        bounds = [(0, len(form), list[tuple[int, int]]())]
+        no_pairs: list[tuple[int, int]] = []
+        piece_bounds = [(0, len(form), no_pairs)]
         if runs is not None and self._splits_pairs:
-            bounds = _split_at_runs(form, runs)
+            piece_bounds = _split_at_runs(form, runs)
         pieces = []
-        for start, end, pairs in bounds:
+        for start, end, pairs in piece_bounds:
             is_run = bool(pairs)
             spans = [
                 _Span(first, last, self._analyse_words(prefix, form[first:last], segmentation))
                 for first, last in pairs or [(start, end)]
             ]
-            if is_run and self._char_ngram_sizes and not prefix:
+            if is_run and self._char_ngram_sizes and not prefix:  # only texts have char. n-grams
                 extra_terms = self._find_run_char_ngrams(form[start:end])
             if is_run and extra_terms:
                 words = spans[0].words
@@ -618,24 +624,25 @@ class TokenTracer:
         if self._is_counted:
             written, _ = split_name_and_count(form)
         text = written.decode()
-        # Features and items are terms as they are written.
+        # Features and items are terms as they are written, without prefix.
         is_unchanged = self._is_counted or prefix == _ITEM_PREFIX
-        candidates = [text]
-        if not is_unchanged:
-            candidates = split_candidates(text) or [""]
+        if is_unchanged:
+            [status] = self._look_up([text])
+            return [_Word(text, *status)]
         has_char_ngrams = not prefix and not (self._splits_pairs and is_unspaced(text))
         words = []
-        for word in candidates:
-            reason = None if is_unchanged else self._find_drop_reason(word, segmentation)
-            if reason is not None:
-                words.append(_Word(word and prefix + word, None, None, reason))
+        for word in split_candidates(text) or [""]:
+            drop_reason = self._find_drop_reason(word, segmentation)
+            if drop_reason is not None:
+                name = prefix + word if word else ""
+                words.append(_Word(name, term=None, term_id=None, drop_reason=drop_reason))
                 continue
             [stem] = self._stemmers[segmentation]([word])
-            terms = [_add_prefix(prefix, word, stem)]
+            terms = [prefix + stem]
             if has_char_ngrams:
                 terms += make_char_ngrams(word, self._char_ngram_sizes)
             status, *char_ngrams = self._look_up(terms)
-            words.append(_Word(_add_prefix(prefix, word, word), *status, tuple(char_ngrams)))
+            words.append(_Word(prefix + word, *status, tuple(char_ngrams)))
         return words
 
     def _find_drop_reason(self, word: str, segmentation: str | None) -> str | None:
@@ -649,7 +656,7 @@ class TokenTracer:
         return STOP_WORD if word in self._stop_words[segmentation] else None
 
     def _look_up(self, terms: list[str]) -> list[_TermStatus]:
-        """Return the ids of single terms in the model, and the reasons if they do not count."""
+        """Return the status of each term, which is no n-gram of several words."""
         ids = self._vocabulary.find(terms)
         return [
             _TermStatus(display_term(term), *self._get_status(term_id))
@@ -657,7 +664,7 @@ class TokenTracer:
         ]
 
     def _get_status(self, term_id: int) -> tuple[int | None, str | None]:
-        """Return the id of a term or None, and the reason if it does not count or None."""
+        """Return ``term_id`` and ``drop_reason`` of the `_TermStatus` of a term."""
         if not self._has_model:
             return None, None
         if term_id == UNKNOWN_TERM:
@@ -679,7 +686,7 @@ class TokenTracer:
     ) -> Iterator[tuple[NgramTerm, ...]]:
         """Yield for each term the 2- to N-grams that start with it.
 
-        ``term_words`` are words that became terms, each with its end and its segment.
+        ``term_words`` are words that became terms, each with the end of its span and its segment.
         """
         segments = np.array([segment.start for _, _, segment in term_words], np.int64)
         term_ids = np.array(_to_ids(word.term_id for word, _, _ in term_words), np.int64)
@@ -713,14 +720,23 @@ class TokenTracer:
                 # Only terms of texts are selected: a category that the model knows counts.
                 if term_id is not None:
                     drop_reason = None
-            yield Token(kind, None, None, value, "", term, term_id, drop_reason)
+            yield Token(
+                kind,
+                start=None,
+                end=None,
+                form=value,
+                word="",
+                term=term,
+                term_id=term_id,
+                dropped=drop_reason,
+            )
 
 
 def _split_into_blocks(document: bytes, segment: _Segment) -> Iterator[tuple[int, list[bytes]]]:
     """Yield the start and the texts of each block of a segment.
 
-    The texts at odd indices are surface forms, the other ones are the bytes between them. Forms of
-    words are in lower case.
+    Texts at odd indices are surface forms, texts at even indices the bytes between them. The bytes
+    are in lower case, except in features and items.
     """
     split = re.compile(b"(%b)" % segment.pattern.pattern).split
     keeps_case = segment.pattern in (_FEATURE, _ITEM)
@@ -733,11 +749,6 @@ def _split_into_blocks(document: bytes, segment: _Segment) -> Iterator[tuple[int
         start = end
 
 
-def _add_prefix(prefix: str, word: str, term: str) -> str:
-    """Return the term of a word with the prefix of its segment. The term of an item is the word."""
-    return word if prefix == _ITEM_PREFIX else prefix + term
-
-
 def _to_ids(term_ids: Iterable[int | None]) -> tuple[int, ...]:
     return tuple(UNKNOWN_TERM if term_id is None else term_id for term_id in term_ids)
 
@@ -747,13 +758,15 @@ def _gather_rows(
 ) -> tuple[Ints, list[AnyArray]]:
     """Concatenate the rows that ``row_indices``, shape (n,), select, possibly more than once.
 
-    A row has any number of items, each of ``width`` numbers. Return for each item of the result the
-    position in ``row_indices`` of its row, and ``width`` columns, all of shape (n_items,).
+    A row has any number of items, each of ``width`` numbers. Return the position in ``row_indices``
+    of the row of each item, and the ``width`` numbers of each item as columns, all of shape
+    (n_items,).
     """
     row_sizes = np.array([len(row) for row in rows], np.int64) // width
     columns = np.array(list(chain.from_iterable(rows)), np.int32).reshape(-1, width).T
     sizes = row_sizes.take(row_indices)
-    items = compute_flat_indices(compute_offsets(row_sizes).take(row_indices), sizes)
+    starts = compute_offsets(row_sizes).take(row_indices)
+    items = compute_flat_indices(starts, sizes)
     positions = np.repeat(np.arange(row_indices.size), sizes)
     return positions, [column.take(items) for column in columns]
 
@@ -761,29 +774,29 @@ def _gather_rows(
 def _split_at_runs(form: bytes, runs: UnspacedRuns) -> list[tuple[int, int, list[tuple[int, int]]]]:
     """Split a surface form at the bounds of its runs of scripts without spaces.
 
-    Return start and end of each piece, and the bounds of the pairs of a run, else an empty list.
+    Return start and end of each piece, and the bounds of its pairs, which only a run has.
     """
     starts, ends = runs.run_bounds
-    pairs = np.stack(runs.pair_bounds, axis=1)
-    run_pairs = np.split(pairs, np.searchsorted(pairs[:, 0], starts))[1:]
-    pairs_by_start = dict(zip(starts.tolist(), run_pairs, strict=True))
+    pairs = np.stack(runs.pair_bounds, axis=1)  # (n_pairs, 2)
+    first_pairs = np.searchsorted(pairs[:, 0], starts)
+    run_pairs = np.split(pairs, first_pairs)[1:]  # no pair precedes the first run
+    pairs_by_start = {
+        start: pairs_of_run.tolist()
+        for start, pairs_of_run in zip(starts.tolist(), run_pairs, strict=True)
+    }
     bounds = sorted({0, len(form), *starts.tolist(), *ends.tolist()})
-    pieces = []
-    for start, end in pairwise(bounds):
-        has_pairs = start in pairs_by_start
-        pieces.append((start, end, pairs_by_start[start].tolist() if has_pairs else []))
-    return pieces
+    return [(start, end, pairs_by_start.get(start, [])) for start, end in pairwise(bounds)]
 
 
 def _find_word_bounds(form: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """Return start and end of the words of a piece, without the signs around them.
+    """Return start and end of the words of a piece, without the signs between words.
 
-    Normalisation can change words that are next to each other. If the words differ when they are
-    analysed one by one, return the bounds of the whole piece.
+    Normalisation can join or change adjacent words. If the words of the piece are not the words of
+    its parts, return the bounds of the whole piece.
     """
     text = form[start:end].decode()
     classes = "".join(map(_classify_character, text))
-    spans = [match.span() for match in _WORD_PATTERN.finditer(classes)]
+    spans = [match.span() for match in _WORD_PATTERN.finditer(classes)]  # in characters
     words = []
     for first, last in spans:
         words += split_words(text[first:last], unspaced=True)

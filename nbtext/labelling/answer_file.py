@@ -1,9 +1,9 @@
 """Files of the answers of `nbtext label`, each written to disk before the next document is shown.
 
-A file is locked and only appended to; undoing an answer cuts off the last line. A crash can leave a
-half-written last line without a line end. This line is cut off when the file is opened again, so
-complete answers are never lost. Nothing is cut off from a file of another kind, or from a file that
-another program has written to or replaced.
+A file is locked. A new answer is appended, and undoing an answer cuts off the last line. A crash
+can leave a half-written last line without a line end. This line is cut off when the file is opened
+again. Complete answers are never lost. Nothing is cut off from a file of another kind, or from a
+file that another program has written to or replaced.
 
 The file of a review is a patch of a labelled corpus: `LabelPatch` replaces labels while the corpus
 is read. The corpus itself is not changed.
@@ -99,12 +99,12 @@ class LabelAnswer(NamedTuple):
             raise ValueError
         fields = record.get(FIELDS_KEY)
         if fields is not None:
-            parse_field_pairs(fields)
+            parse_field_pairs(fields)  # only to raise `ValueError`
         return cls(
             id=record["id"],
             label=label,
             text=record["text"],
-            who=record.get("who"),  # not checked, like the time: nbtext only copies both
+            who=record.get("who"),  # `who` and `time` are only copied, so they may be anything
             time=record.get("time"),
             nbtext_fields=fields,
         )
@@ -132,7 +132,12 @@ class ReviewAnswer(NamedTuple):
 
 
 def _unescape(cell: str) -> str:
-    return _ESCAPE_PATTERN.sub(lambda escape: _UNESCAPED[escape[0]], cell)
+    r"""Replace the escapes of a cell by their characters.
+
+    >>> _unescape(r"a\\tb")
+    'a\\tb'
+    """
+    return _ESCAPE_PATTERN.sub(lambda match: _UNESCAPED[match[0]], cell)
 
 
 LabellingAnswer = LabelAnswer | ReviewAnswer
@@ -192,9 +197,9 @@ class AnswerFile:
                 unwritten = unwritten[os.write(self._descriptor, unwritten) :]
             os.fsync(self._descriptor)
         except BaseException as problem:
-            # A signal may arrive after the whole line was written: then the line is kept.
+            # If a signal interrupts after the whole line was written, the line is kept.
             if unwritten or isinstance(problem, OSError):
-                # If this fails too, the line is cut off when the file is opened again.
+                # If this fails, too, the line is cut off when the file is opened again.
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._descriptor, start)
             if isinstance(problem, OSError):
@@ -241,22 +246,23 @@ class AnswerFile:
             )
 
     def _read(self, parse_line: Callable[[str], LabellingAnswer]) -> list[LabellingAnswer]:
-        """Read the answers, and repair the last line.
+        """Return the answers of the file, note the ends of their lines, and repair the last line.
 
-        A complete last line gets its missing line end. A half-written one is cut off.
+        A complete last line gets its missing line end. A half-written last line is cut off.
         """
         with open(self._descriptor, "rb", closefd=False) as file:
             content = file.read()
         answers = read_session_answers(self.path, content, parse_line)
         lines = content.splitlines(keepends=True)[: len(answers)]
-        self._line_ends = [0, *accumulate(map(len, lines))]
+        self._line_ends = list(accumulate(map(len, lines), initial=0))
         """Offset of the end of each line, after a first 0."""
         end = self._line_ends[-1]
         if end < len(content):
             os.ftruncate(self._descriptor, end)
             self.was_repaired = True
         elif content and not content.endswith(b"\n"):
-            self._line_ends[-1] += os.write(self._descriptor, b"\n")
+            os.write(self._descriptor, b"\n")
+            self._line_ends[-1] += 1
         return answers
 
 
@@ -265,16 +271,18 @@ def read_session_answers(
 ) -> list[LabellingAnswer]:
     """Parse the content of a session's file, of which the last line may be incomplete.
 
-    A last line without a line end is used if it is a JSON object. It is ignored if a session may
-    have been interrupted while writing it: after other answers, or if it starts like an answer.
+    A last line without a line end is an answer if it is a JSON object. Otherwise it may be half of
+    an answer, and is ignored, if it follows other answers or starts like an answer.
+
     Raise `PathError` for any other content.
     """
     last_line = content[content.rfind(b"\n") + 1 :]
     if _is_json_object(last_line):
         return read_answers(path, content + b"\n", parse_line)
     answers = read_answers(path, content, parse_line)
-    may_be_answer = bool(answers) or _LINE_START.startswith(last_line[: len(_LINE_START)])
-    if not may_be_answer:
+    # A short last line may be only a part of `_LINE_START`, or empty.
+    starts_like_answer = _LINE_START.startswith(last_line[: len(_LINE_START)])
+    if not answers and not starts_like_answer:
         raise PathError(
             "is no file of answers of nbtext label", where=path, hint="give another file with --to"
         )
@@ -284,7 +292,7 @@ def read_session_answers(
 def _is_json_object(line: bytes) -> bool:
     """Return True if a line is a complete JSON object.
 
-    The end of a line of TSV cannot be checked: its last label may be cut off.
+    A line of TSV cannot be known to be complete, because its last label may be cut off.
     """
     try:
         return line.startswith(b"{") and isinstance(parse_json(line.decode(*_ENCODING)), dict)
@@ -305,18 +313,18 @@ def read_answers(
     answers: list[LabellingAnswer] = []
     line_numbers: dict[str, int] = {}  # by document id
     complete_lines = content[: content.rfind(b"\n") + 1].splitlines()
-    for number, line in enumerate(complete_lines, 1):
+    for line_number, line in enumerate(complete_lines, start=1):
         try:
             answer = parse_line(line.decode(*_ENCODING))
         except ValueError:
             raise PathError(
-                "is no answer of nbtext label", where=f"{path}:{number}", hint=hint
+                "is no answer of nbtext label", where=f"{path}:{line_number}", hint=hint
             ) from None
-        first_number = line_numbers.setdefault(answer.id, number)
-        if first_number != number:
+        first_number = line_numbers.setdefault(answer.id, line_number)
+        if first_number != line_number:
             raise PathError(
                 f"{answer.id} has an answer in line {first_number} already",
-                where=f"{path}:{number}",
+                where=f"{path}:{line_number}",
                 hint="remove one of the lines",
             )
         answers.append(answer)
@@ -343,35 +351,43 @@ class LabelPatch:
         )
         self.path = path
         self._numbered_answers = {
-            answer.id: (number, answer)
-            for number, answer in enumerate(answers, 1)
-            if isinstance(answer, ReviewAnswer)
+            answer.id: (line_number, answer)
+            for line_number, answer in enumerate(answers, start=1)
+            if isinstance(answer, ReviewAnswer)  # all of them, but the type checker cannot know
         }
+        """Line number and answer by document id."""
 
     def __call__(self, document: Document, notices: Notices) -> Document:
         """Return the document with its new label, or unchanged if the patch does not name it.
+
+        The id of a document in the patch is added to ``notices`` in place.
 
         Raise `UsageError` if the document has neither the old nor the new label.
         """
         if document.id not in self._numbered_answers:
             return document
-        number, answer = self._numbered_answers[document.id]
+        line_number, answer = self._numbered_answers[document.id]
         label = format_label_cell(document.label or "")
         if label not in (answer.old_label, answer.new_label):
             message = f"{answer.id} has the label {label!r}, not {answer.old_label!r}"
             raise UsageError(
-                message, where=f"{self.path}:{number}", hint="review it again, or remove the line"
+                message,
+                where=f"{self.path}:{line_number}",
+                hint="review it again, or remove the line",
             )
         notices.relabelled_ids.append(answer.id)
         new_label = split_label(answer.new_label, find_label_separator([document.label]))
         return document._replace(label=new_label)
 
     def find_warnings(self, notices: Notices) -> list[Finding]:
-        """Return a warning if the corpus does not contain all documents of the patch."""
+        """Return a warning if the corpus did not contain all documents of the patch.
+
+        ``notices`` are those of all calls for the corpus.
+        """
         relabelled_ids = set(notices.relabelled_ids)
         missing_ids = [name for name in self._numbered_answers if name not in relabelled_ids]
         if not missing_ids:
             return []
-        missing = format_quantity(len(missing_ids), "document")
+        n_missing = format_quantity(len(missing_ids), "document")
         names = join_names(missing_ids, MAX_NAMED_DOCUMENTS)
-        return [Finding("labels", WARNING, f"{self.path}: {missing} not in the corpus: {names}")]
+        return [Finding("labels", WARNING, f"{self.path}: {n_missing} not in the corpus: {names}")]

@@ -1,6 +1,6 @@
 """The documents of `nbtext label`, read and counted once, with an index of their counts by term.
 
-With the index, a label updates only the documents that share a term with the labelled document.
+With the index, only documents that share a term with a labelled document need an update.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nbtext.errors import UsageError
 from nbtext.ragged import compute_flat_indices, compute_offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from nbtext.corpus.document import Document
     from nbtext.counts.count_table import CountTable
@@ -30,7 +30,7 @@ LOG_COUNT_SCALE = 2**10
 """Log counts are stored as integers in units of 1 / `LOG_COUNT_SCALE`, so that sums are exact."""
 
 BLOCK_ENTRIES = 2**17
-"""Entries of the matrix that `DocumentPool.propagate` updates at once.
+"""About how many entries of the matrix `DocumentPool.propagate` updates at once.
 
 Arrays of this size fit into the cache, which halves the time.
 """
@@ -49,7 +49,7 @@ class DocumentNeighbours(NamedTuple):
     terms: Ids
     """Shape (n_terms,)."""
     log_counts: Ids
-    """Log counts of the terms in the document, shape (n_terms,)."""
+    """`DocumentPool.log_counts` of the terms in the document, shape (n_terms,)."""
     starts: Ints
     """Index of the first entry of each term, shape (n_terms,)."""
     sizes: Ints
@@ -79,23 +79,23 @@ class DocumentPool:
     @cached_property
     def rows_by_id(self) -> dict[str, int]:
         """The row of each document by its id. If an id is repeated, the first document counts."""
-        return {document.id: row for row, document in reversed([*enumerate(self.documents)])}
+        return index_rows_by_id(self.documents)
 
     @cached_property
     def log_counts(self) -> Ids:
-        """log(1 + n_jd) of each entry in units of 1 / `LOG_COUNT_SCALE`, shape (n_entries,)."""
+        """log(1 + n_jd) of each entry, int32 in units of 1 / `LOG_COUNT_SCALE`, (n_entries,)."""
         log_counts = np.log1p(self.matrix.counts, dtype=np.float64)
         return np.rint(log_counts * LOG_COUNT_SCALE).astype(np.int32)
 
     @cached_property
-    def lengths(self) -> Floats:
-        """X_d, the sum of the log counts of each document, shape (n_docs,)."""
+    def log_count_sums(self) -> Floats:
+        """X_d = Σ_j log(1 + n_jd) of each document, shape (n_docs,)."""
         return self.sum_by_document(self.log_counts.astype(np.int64)) / LOG_COUNT_SCALE
 
     def find_entries(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Return the matrix entries of documents, and the position in ``rows`` of their documents.
+        """Return the matrix entries of ``rows``, and the position in ``rows`` of each entry's row.
 
-        Both have the shape (number of entries of these documents,).
+        Both have the shape (number of entries of these rows,).
         """
         sizes = self.matrix.row_sizes[rows]
         entries = compute_flat_indices(self.matrix.offsets[rows], sizes)
@@ -103,7 +103,7 @@ class DocumentPool:
 
     def sum_by_document(self, entry_values: Ints) -> Ints:
         """Return the sum of the values of each document's entries, shape (n_docs,)."""
-        running_sums = compute_offsets(entry_values)
+        running_sums = compute_offsets(entry_values)  # from 0
         return running_sums[self.matrix.offsets[1:]] - running_sums[self.matrix.offsets[:-1]]
 
     @cached_property
@@ -140,12 +140,14 @@ class DocumentPool:
         `entries_by_term`. ``sums``, of shape (n_docs,), is changed in place.
         """
         sizes = neighbours.sizes
-        blocks = compute_offsets(sizes)[:-1] // BLOCK_ENTRIES  # of each term
-        block_bounds = [*np.flatnonzero(np.diff(blocks, prepend=-1)).tolist(), blocks.size]
-        slices = list(map(slice, neighbours.starts.tolist(), (neighbours.starts + sizes).tolist()))
-        for start, end in pairwise(block_bounds):
-            documents = np.concatenate([self.documents_by_term[s] for s in slices[start:end]])
-            values = np.concatenate([entry_values[s] for s in slices[start:end]])
+        ends = neighbours.starts + sizes
+        term_entries = list(map(slice, neighbours.starts.tolist(), ends.tolist()))
+        for start, end in pairwise(_bound_term_blocks(sizes)):
+            block_entries = term_entries[start:end]
+            documents = np.concatenate(
+                [self.documents_by_term[entries] for entries in block_entries]
+            )
+            values = np.concatenate([entry_values[entries] for entries in block_entries])
             changes = np.repeat(term_changes[start:end], sizes[start:end])
             np.add.at(sums, documents.astype(np.int64), changes * values)
 
@@ -154,27 +156,43 @@ class DocumentPool:
         return self.documents[row].display_text
 
 
+def _bound_term_blocks(sizes: Ints) -> list[int]:
+    """Return the bounds of blocks of consecutive terms with about `BLOCK_ENTRIES` entries.
+
+    ``sizes`` are the numbers of entries of the terms. The bounds include 0 and the number of terms.
+    """
+    blocks = compute_offsets(sizes)[:-1] // BLOCK_ENTRIES  # of each term, ascending
+    is_first = np.diff(blocks, prepend=-1) > 0  # the first block is 0
+    return [*np.flatnonzero(is_first).tolist(), blocks.size]
+
+
+def index_rows_by_id(documents: Iterable[Document]) -> dict[str, int]:
+    """Return the row of each document by its id. Of documents with equal ids, the first counts."""
+    rows_by_id: dict[str, int] = {}
+    for row, document in enumerate(documents):
+        rows_by_id.setdefault(document.id, row)
+    return rows_by_id
+
+
 class CountedPool(NamedTuple):
-    """A pool with the counts that it was made from, by class if its documents are labelled."""
+    """A pool with the counts that it was made from."""
 
     pool: DocumentPool
     table: CountTable
-    documents: CountedDocuments
+    """Counts by class, if the documents are labelled."""
+    counted_documents: CountedDocuments
 
 
 def count_pool(documents: Iterable[Document], analysis: Analysis) -> CountedPool:
     """Read and count documents.
 
-    Raise `UsageError` if there are no documents, or if none of them has a known word.
+    Raise `UsageError` if there are no documents, or if no document has a word that counts.
     """
-    pool_documents: list[Document] = []
-
-    def iterate_labelled() -> Iterator[Document]:
-        for document in documents:
-            pool_documents.append(document)
-            yield document._replace(label=document.label or _PLACEHOLDER_CLASS)
-
-    counts = count_labelled_documents(iterate_labelled(), analysis, keep_all=True)
+    pool_documents = list(documents)
+    labelled_documents = (
+        document._replace(label=document.label or _PLACEHOLDER_CLASS) for document in pool_documents
+    )
+    counts = count_labelled_documents(labelled_documents, analysis, keep_all=True)
     table = counts.table
     counted = counts.documents
     if not table.n_terms:

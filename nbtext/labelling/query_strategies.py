@@ -3,11 +3,11 @@
 - ``uncertain``: 1 − the margin between the two most probable classes. For multi-label documents,
   Σ_k p_k(1 − p_k) over the labels.
 - ``typical``: how representative a document is of the unlabelled documents, c(d).
-- ``mixed``: the product of both.
+- ``mixed``: the product of uncertainty and c(d).
 
     c(d) = Σ_j v_jd t_j / (1 + l_j)
 
-v_d is the tf-idf vector of the document, of length 1. t is the mean of all these vectors, and l_j
+v_d is the tf-idf vector of document d, of length 1. t is the mean of v_d over the pool, and l_j is
 the number of labelled documents that contain term j. c(d) is large if the terms of the document are
 frequent in the pool but rare in labelled documents. Without labels, c(d) is the document's
 information density. The divisor 1 + l_j is not from the literature.
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 MAX_EVIDENCE_TOKENS = 10.0
 """Scores of longer documents are reduced, as if the documents had this length.
 
-The probabilities of long documents are too extreme: without a limit, no long document would ever be
-uncertain.
+The probabilities of long documents are too extreme. Without the limit, long documents would never
+be uncertain.
 """
 
 SCORE_BLOCK_DOCUMENTS = 2**13
-"""Documents that are scored at once. Their scores fit into the cache."""
+"""Number of documents that are scored at once. Their scores fit into the cache."""
 
 VECTOR_SCALE = 2**15
 """Elements of v_d are stored as integers in units of 1 / `VECTOR_SCALE`."""
@@ -48,46 +48,47 @@ MEAN_SCALE = 2**30
 
 
 class Representativeness:
-    """c(d) of all documents of a pool, updated exactly after each label."""
+    """c(d) of all documents of a pool, updated without rounding errors after each label."""
 
     def __init__(self, pool: DocumentPool) -> None:
         self._pool = pool
         matrix = pool.matrix
-        idf = np.log(len(pool) / np.maximum(np.diff(pool.term_offsets), 1))
+        document_frequencies = np.maximum(np.diff(pool.term_offsets), 1)
+        idf = np.log(len(pool) / document_frequencies)
         weights = np.log1p(matrix.counts) * idf[matrix.terms]
         documents = matrix.entry_documents
         norms = np.sqrt(np.bincount(documents, weights**2, len(pool)))
         norms = np.where(norms > 0, norms, 1)
         vectors = np.rint(weights / norms[documents] * VECTOR_SCALE).astype(np.int32)
         self._vectors = vectors
-        """v_jd of each matrix entry, shape (n_entries,)."""
+        """v_jd of each matrix entry in units of 1 / `VECTOR_SCALE`, shape (n_entries,)."""
         self._vectors_by_term = vectors[pool.entries_by_term]
-        self._mean_vector = np.bincount(matrix.terms, vectors, pool.n_terms) / (
-            VECTOR_SCALE * len(pool)
-        )
+        vector_sums = np.bincount(matrix.terms, vectors, pool.n_terms)
+        self._mean_vector = vector_sums / (VECTOR_SCALE * len(pool))
         """t, shape (n_terms,)."""
         self._labelled_counts = np.zeros(pool.n_terms, np.int64)
         """l, shape (n_terms,)."""
-        self.document_scores = np.zeros(len(pool), np.int64)
+        self.document_scores = self._compute_document_scores()
         """c(d) in units of 1 / (`VECTOR_SCALE` · `MEAN_SCALE`), shape (n_docs,)."""
-        self.add_rows(np.empty(0, np.int64))
+
+    def _compute_document_scores(self) -> Ints:
+        """Return c(d) of all documents in the units of ``document_scores``, shape (n_docs,)."""
+        term_weights = self._compute_term_weights(slice(None))
+        return self._pool.sum_by_document(self._vectors * term_weights[self._pool.matrix.terms])
 
     def add_rows(self, rows: Ints) -> None:
         """Count documents as labelled, all at once. The result is the same as with `add`."""
-        matrix = self._pool.matrix
         entries, _ = self._pool.find_entries(rows)
-        self._labelled_counts += np.bincount(matrix.terms[entries], minlength=self._pool.n_terms)
-        term_weights = self._compute_term_weights(slice(None))
-        self.document_scores = self._pool.sum_by_document(
-            self._vectors * term_weights[matrix.terms]
-        )
+        terms = self._pool.matrix.terms[entries]
+        self._labelled_counts += np.bincount(terms, minlength=self._pool.n_terms)
+        self.document_scores = self._compute_document_scores()
 
     def add(self, document: DocumentNeighbours, sign: int = 1) -> None:
         """Count a document as labelled. With ``sign`` −1, count it as unlabelled again."""
         old_weights = self._compute_term_weights(document.terms)
         self._labelled_counts[document.terms] += sign
         changes = self._compute_term_weights(document.terms) - old_weights
-        self._pool.propagate(document, changes, self._vectors_by_term, self.document_scores)
+        self._pool.propagate(document, changes, self._vectors_by_term, sums=self.document_scores)
 
     def _compute_term_weights(self, terms: Ids | slice) -> Ints:
         """Return t_j / (1 + l_j) of terms in units of 1 / `MEAN_SCALE`, shape (n,)."""
@@ -95,10 +96,10 @@ class Representativeness:
         return np.rint(weights * MEAN_SCALE).astype(np.int64)
 
 
-def cap_length(scores: Floats, lengths: Floats) -> Floats:
-    """Scale down the scores of documents that are longer than `MAX_EVIDENCE_TOKENS`.
+def scale_to_max_length(scores: Floats, lengths: Floats) -> Floats:
+    """Return the scores, reduced for documents that are longer than `MAX_EVIDENCE_TOKENS`.
 
-    ``scores`` has shape (n_classes, n_docs), ``lengths`` shape (n_docs,).
+    ``scores`` has shape (n_classes, n_docs). ``lengths`` are `DocumentPool.log_count_sums`.
     """
     return scores * (MAX_EVIDENCE_TOKENS / np.maximum(lengths, MAX_EVIDENCE_TOKENS))
 
@@ -108,7 +109,7 @@ def measure_pool_uncertainty(pool: DocumentPool, model: RunningModel) -> Floats:
     uncertainties = []
     for start in range(0, len(pool), SCORE_BLOCK_DOCUMENTS):
         rows = slice(start, start + SCORE_BLOCK_DOCUMENTS)
-        scores = cap_length(model.compute_scores(rows), pool.lengths[rows])
+        scores = scale_to_max_length(model.compute_scores(rows), pool.log_count_sums[rows])
         uncertainties.append(model.measure_uncertainty(scores))
     return np.concatenate(uncertainties)
 
@@ -116,7 +117,7 @@ def measure_pool_uncertainty(pool: DocumentPool, model: RunningModel) -> Floats:
 def compute_acquisition_scores(
     strategy: str, pool: DocumentPool, model: RunningModel, representativeness: Representativeness
 ) -> Floats:
-    """Return a score for each document, shape (n_docs,). The highest one should be labelled next.
+    """Return a score for each document, shape (n_docs,). The best document has the highest score.
 
     ``strategy`` is ``uncertain``, ``typical`` or ``mixed``.
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.evaluation.label_errors import find_suspects
 from nbtext.labelling.answer_file import AnswerFile, ReviewAnswer
-from nbtext.labelling.query_strategies import cap_length
+from nbtext.labelling.query_strategies import scale_to_max_length
 from nbtext.labelling.session import AccuracyEstimate, QueryPlan, Session, Skip
 from nbtext.prediction.labels import (
     ALL_DOCUMENTS_LABEL,
@@ -40,11 +40,11 @@ NO_LABEL_TEXT = "without a label"
 class ReviewSession(Session):
     """A session about the suspects of a labelled corpus, whose documents have their labels.
 
-    A decision does not change the labels of the session, so the model does not change either.
+    A decision changes neither the labels of the session nor the model.
     """
 
     def __init__(self, counted: CountedPool, training_settings: Settings, file: AnswerFile) -> None:
-        """Find the suspects. Suspects with a decision in the file do not wait for another one."""
+        """Find the suspects. A suspect with a decision in ``file`` does not wait for a decision."""
         super().__init__(counted.pool, QueryPlan(separator=counted.table.posterior_type.separator))
         for name in counted.table.classes:
             if name != ALL_DOCUMENTS_LABEL:
@@ -53,17 +53,18 @@ class ReviewSession(Session):
             (row, document.label or "") for row, document in enumerate(self.pool.documents)
         )
         self._reviews = file
-        suspects = find_suspects(counted.table, counted.documents, training_settings)
+        suspects = find_suspects(counted.table, counted.counted_documents, training_settings)
         decided_ids = {answer.id for answer in file.answers}
         ids = [document.id for document in self.pool.documents]
-        # The screen shows the texts of suspects, so ids stand in for them here.
-        named_suspects = suspects.iterate_named(ids, ids, self.classes)
+        # The texts of suspects are not used, so ids replace them.
+        named_suspects = suspects.iterate_named(names=ids, texts=ids, classes=self.classes)
         self._suspects = {
             row: suspect
             for row, suspect in zip(suspects.rows.tolist(), named_suspects, strict=True)
             if suspect.id not in decided_ids
         }
         self._waiting_rows = list(self._suspects)
+        """The suspects that wait for a decision, the most suspicious first."""
 
     @property
     def n_waiting(self) -> int:
@@ -85,7 +86,8 @@ class ReviewSession(Session):
         if row not in self._suspects:
             return ""
         suspect = self._suspects[row]
-        odds = min(exp(min(suspect.log_odds, MAX_EXPONENT)), MAX_SHOWN_ODDS)
+        exponent = min(suspect.log_odds, MAX_EXPONENT)
+        odds = min(exp(exponent), MAX_SHOWN_ODDS)
         label = suspect.label or NO_LABEL_TEXT
         suggested = suspect.suggested or NO_LABEL_TEXT
         return f"is {label}, looks like {suggested}, {odds:,.0f} to 1"
@@ -97,7 +99,7 @@ class ReviewSession(Session):
         return [(label, suspect.probability) for label in labels]
 
     def get_current_label(self, row: int) -> Label | None:
-        """Return the label that the document has in the corpus."""
+        """Return the label of the document in the corpus."""
         return self.labels[row]
 
     def choose_document(self) -> int | None:
@@ -120,10 +122,11 @@ class ReviewSession(Session):
         answers = self._reviews.answers
         row = self._pop_last_skip(len(answers))
         if row is None:
-            # The file may end with an answer about a document of another pool, which stays.
-            if not answers or answers[-1].id not in self.pool.rows_by_id:
+            if not answers:
                 return None
-            row = self.pool.rows_by_id[answers[-1].id]
+            row = self.pool.rows_by_id.get(answers[-1].id)
+            if row is None:  # an answer about a document of another pool stays
+                return None
             self._reviews.remove_last()
         self._waiting_rows.insert(0, row)
         return row
@@ -141,10 +144,10 @@ class ReviewSession(Session):
         """Return each class with its probability under the model of all other documents."""
         rows = np.array([row])
         scores = self.model.score_leave_one_out(rows, self.encode_truth(rows))
-        capped_scores = cap_length(scores, self.pool.lengths[rows])
-        posterior = np.exp(self.model.compute_log_posterior(capped_scores)[0])
-        return list(zip(self.classes, posterior.tolist(), strict=True))
+        scaled_scores = scale_to_max_length(scores, self.pool.log_count_sums[rows])
+        [log_posterior] = self.model.compute_log_posterior(scaled_scores)
+        return list(zip(self.classes, np.exp(log_posterior).tolist(), strict=True))
 
     def estimate_accuracy(self) -> AccuracyEstimate:
         """Return an empty estimate, because suspects are not a random sample."""
-        return AccuracyEstimate(0, 0)
+        return AccuracyEstimate(n_documents=0, n_correct=0)

@@ -5,14 +5,14 @@ labelled documents in class k, and the class prior π_k = (D_k + 1) / (D + K):
 
     s_k(d) = log π_k + Σ_j x_jd log((m_jk + α) / α) − X_d log((N_k + αV) / αV)
 
-m_jk is the sum of the log counts of term j in class k, N_k its sum over terms, X_d the sum of the
-log counts of document d, and V the number of terms. Only terms that occur in the documents of a
-class add to the first sum, so a label changes the sums only of documents that share a term with the
-labelled document. The sums are integers in units of 1 / (`LOG_RATIO_SCALE` · `LOG_COUNT_SCALE`), so
-they do not depend on the order of labels.
+m_jk is the sum of the log counts of term j in class k, N_k the sum of m_jk over terms, X_d the sum
+of the log counts of document d, and V the number of terms. In the sum over j, only terms of the
+documents of class k are not 0. So a label changes this sum only for documents that share a term
+with the labelled document. The sums are integers in units of
+1 / (`LOG_RATIO_SCALE` · `LOG_COUNT_SCALE`), so they do not depend on the order of labels.
 
-For multi-label documents, each label is a binary problem: documents with the label against the
-rest, as in `nbtext.classifiers.multi_label`.
+For multi-label documents, each label is a binary problem: the documents with the label against the
+documents without the label, *the rest*, as in `nbtext.classifiers.multi_label`.
 
 Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and
 unlabeled documents using EM (2000), equations 5 and 6; J. Rennie, L. Shih, J. Teevan, D. Karger,
@@ -55,13 +55,15 @@ Together with `LOG_COUNT_SCALE`, the sum over a document of a million terms fits
 LABELLING_PSEUDO_COUNT = 0.1
 """α. It is fixed, because a few labels are too little evidence to estimate it."""
 
+# Row 0 of a multi-label table is for all documents. Two rows for each label follow.
 _WITH_LABEL = slice(1, None, 2)
+"""Rows for the documents with each label."""
 _WITHOUT_LABEL = slice(2, None, 2)
-"""Rows of the multi-label tables: documents with each label, and the rest. Row 0: all documents."""
+"""Rows for the rest of each label."""
 
 
 class ClassSeed(NamedTuple):
-    """Seed terms of a class, with the pseudo-counts that they start with."""
+    """The seed terms of a class, with the counts m_jk at the start."""
 
     terms: Ints
     pseudo_counts: Floats
@@ -70,36 +72,37 @@ class ClassSeed(NamedTuple):
 class RunningModel:
     """Scores of all documents of a pool, given the labels so far. Classes are numbered from 0.
 
-    Each table has a row for each class.
+    The *tables* of the model have a row for each class. `RunningMultiLabelModel` has other rows,
+    and overrides the public methods.
     """
 
     answer_noun = "label"
-    """What messages call one answer."""
+    """The word for one answer in messages."""
 
     def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
         """Start without labels.
 
-        ``seeds`` belong to the first classes. These are possible even without documents.
+        The first classes are those of ``seeds``. They are possible even without documents.
         """
         self._pool = pool
         self._log_counts_by_term = pool.log_counts[pool.entries_by_term]
         self._total_pseudo_count = LABELLING_PSEUDO_COUNT * pool.n_terms
         self._documents = np.zeros(0, np.int64)
-        """D_k"""
+        """D_k, shape (n_rows,)."""
         self._tokens = np.zeros(0, np.int64)
-        """N_k in units of 1 / `LOG_COUNT_SCALE`."""
+        """N_k in units of 1 / `LOG_COUNT_SCALE`, shape (n_rows,)."""
         self._counts = np.zeros((0, pool.n_terms), np.int64)
         """m_jk in units of 1 / `LOG_COUNT_SCALE`, shape (n_rows, n_terms)."""
         self._sums = np.zeros((0, len(pool)), np.int64)
-        """The first sum of s_k(d), shape (n_rows, n_docs)."""
+        """The sum over j in s_k(d), shape (n_rows, n_docs)."""
         self._is_seeded = np.zeros(0, np.bool_)
+        """True if a row is possible without documents, shape (n_rows,)."""
         for index, seed in enumerate(seeds):
             self.add_class()
             pseudo_counts = np.rint(seed.pseudo_counts * LOG_COUNT_SCALE).astype(np.int64)
-            np.add.at(self._counts[index], seed.terms, pseudo_counts)
+            np.add.at(self._counts[index], seed.terms, pseudo_counts)  # terms may be repeated
             self._is_seeded[index] = True
-        if seeds:
-            self.add_rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._recompute_sums()
 
     @property
     def _n_rows(self) -> int:
@@ -119,7 +122,7 @@ class RunningModel:
         self._resize(self._n_rows - 1)
 
     def _resize(self, n_rows: int) -> None:
-        """Resize all tables in place. Copying large tables would be slow."""
+        """Resize all tables in place, because copies of large tables are slow."""
         for table in (self._documents, self._tokens, self._counts, self._sums, self._is_seeded):
             table.resize((n_rows, *table.shape[1:]), refcheck=False)
 
@@ -145,6 +148,11 @@ class RunningModel:
         terms = pool.matrix.terms[entries]
         np.add.at(self._counts, (truth[positions], terms), pool.log_counts[entries])
         self._documents += np.bincount(truth, minlength=self._n_rows)
+        self._recompute_sums()
+
+    def _recompute_sums(self) -> None:
+        """Compute N_k and the sums of s_k(d) from m_jk."""
+        pool = self._pool
         for index in range(self._n_rows):
             self._tokens[index] = self._counts[index].sum()
             log_ratios = _compute_log_ratios(self._counts[index])
@@ -153,13 +161,13 @@ class RunningModel:
             )
 
     def compute_scores(self, rows: Ints | slice = slice(None)) -> Floats:
-        """Return s_k of documents in nats, by default of all, shape (n_classes, n_docs).
+        """Return s_k of the documents in ``rows`` in nats, shape (n_classes, n_docs).
 
         The score of a class without documents and seeds is −inf.
         """
         scores = self._sums[:, rows] / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
         log_tokens = self._compute_log_tokens(self._tokens)
-        scores -= self._pool.lengths[rows] * log_tokens[:, np.newaxis]
+        scores -= self._pool.log_count_sums[rows] * log_tokens[:, np.newaxis]
         prior = (self._documents + 1) / (self._documents.sum() + self._n_rows)
         is_possible = (self._documents > 0) | self._is_seeded
         scores += np.where(is_possible, np.log(prior), -np.inf)[:, np.newaxis]
@@ -169,10 +177,10 @@ class RunningModel:
         """Return s_k of labelled documents, each by the model without its own label.
 
         ``truth`` has the classes to which the documents were added. The result has shape
-        (n_classes, n_docs). The score of a class is −inf if it has only this document: without its
-        label, the class would not be known.
+        (n_classes, n_docs). The score of a class is −inf if it has only this document, because the
+        class would not exist without this label.
         """
-        # A subclass returns other scores than these.
+        # Not the method of `RunningMultiLabelModel`, which returns differences of these scores.
         scores = RunningModel.compute_scores(self, rows)
         pool = self._pool
         entries, positions = pool.find_entries(rows)
@@ -181,8 +189,9 @@ class RunningModel:
         log_ratios = _compute_log_ratios(self._counts[truth[positions], terms] - log_counts)
         sums = np.zeros(rows.size, np.int64)
         np.add.at(sums, positions, log_ratios * log_counts)
-        lengths = pool.lengths[rows]
-        tokens = self._tokens[truth] - np.rint(lengths * LOG_COUNT_SCALE).astype(np.int64)
+        log_count_sums = pool.log_count_sums[rows]
+        own_tokens = np.rint(log_count_sums * LOG_COUNT_SCALE).astype(np.int64)
+        tokens = self._tokens[truth] - own_tokens
         n_remaining = self._documents[truth] - 1
         log_prior = np.where(
             (n_remaining > 0) | self._is_seeded[truth],
@@ -191,20 +200,20 @@ class RunningModel:
         )
         scores[truth, np.arange(rows.size)] = (
             sums / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
-            - lengths * self._compute_log_tokens(tokens)
+            - log_count_sums * self._compute_log_tokens(tokens)
             + log_prior
         )
         return scores
 
     def encode_labels(self, labels: LabelSets) -> TrueLabels:
-        """Return the class index of each document, shape (n_docs,), as other methods expect it."""
-        return labels.columns
+        """Return the class index of each document, shape (n_docs,): ``truth`` in other methods."""
+        return labels.columns  # each document has one label
 
     @staticmethod
     def select_labels(probabilities: Floats) -> Mask:
-        """Return which classes to propose, shape (n_classes,): the first one.
+        """Return a mask of the classes to propose, shape (n_classes,): only the first class.
 
-        ``probabilities`` are those of the classes, in descending order.
+        ``probabilities`` of the classes are in descending order.
         """
         return np.arange(probabilities.size) == 0
 
@@ -213,7 +222,7 @@ class RunningModel:
         """Return the contributions of terms to the log odds of class a over class b, in nats.
 
         ``scores_a`` and ``scores_b`` are the contributions to the scores of the two classes. All
-        have the shape (n_terms,).
+        arrays have the shape (n_terms,).
         """
         return scores_a - scores_b
 
@@ -236,7 +245,7 @@ class RunningModel:
     @classmethod
     def measure_uncertainty(cls, scores: Floats) -> Floats:
         """Return 1 − the margin between the two highest class probabilities, shape (n_docs,)."""
-        highest, second = np.full((2, scores.shape[1]), -np.inf)
+        highest, second = np.full((2, scores.shape[1]), -np.inf)  # the two highest scores so far
         for class_scores in scores:
             np.maximum(second, np.minimum(highest, class_scores), out=second)
             np.maximum(highest, class_scores, out=highest)
@@ -247,7 +256,7 @@ class RunningModel:
     def fit_calibration(
         self, held_out_scores: Floats, truth: TrueLabels, lengths: Ints
     ) -> Calibration | None:
-        """Fit the calibration on leave-one-out scores, shape (n_classes, n_docs).
+        """Fit the calibration to leave-one-out scores, shape (n_classes, n_docs).
 
         Return None if the true class of every document is impossible.
         """
@@ -279,21 +288,20 @@ class RunningMultiLabelModel(RunningModel):
     """Log odds of each label against the rest.
 
     The tables have a row for all documents, and for each label one row for the documents with the
-    label and one for the rest. A new label starts with all documents in the row of the rest, so all
-    sums stay exact. True labels are a mask of shape (n_docs, n_labels).
+    label and one row for the rest. True labels are a mask of shape (n_docs, n_labels).
     """
 
     answer_noun = "document"
 
     def __init__(self, pool: DocumentPool, seeds: Sequence[ClassSeed] = ()) -> None:
-        super().__init__(pool, seeds)
-        super().add_class()
+        super().__init__(pool, seeds)  # the command refuses seeds for multi-label documents
+        super().add_class()  # row 0
 
     def add_class(self) -> None:
         """Add a label that no document has."""
         self._resize(self._n_rows + 2)
         for table in (self._documents, self._tokens, self._counts, self._sums):
-            table[-1] = table[0]
+            table[-1] = table[0]  # the rest of the new label are all documents
         self._is_seeded[:] = True  # a label and its rest are always possible
 
     def is_empty(self, index: int) -> bool:
@@ -305,14 +313,18 @@ class RunningMultiLabelModel(RunningModel):
         self._resize(self._n_rows - 2)
 
     def add(self, document: DocumentNeighbours, truth: TrueLabels, sign: int = 1) -> None:
-        """Add a document to all its rows. With ``sign`` −1, remove it again."""
+        """Add a document to all its table rows. With ``sign`` −1, remove it again.
+
+        ``truth`` has shape (1, n_labels).
+        """
         [table_rows] = self._find_table_rows(truth).T
         super().add(document, table_rows, sign)
 
     def add_rows(self, rows: Ints, truth: TrueLabels) -> None:
         """Add documents all at once. The result is the same as with `add`."""
         table_rows = self._find_table_rows(truth)
-        super().add_rows(np.tile(rows, len(table_rows)), table_rows.ravel())
+        repeated_rows = np.tile(rows, len(table_rows))
+        super().add_rows(repeated_rows, table_rows.ravel())
 
     def compute_scores(self, rows: Ints | slice = slice(None)) -> Floats:
         """Return the log odds of each label in nats, shape (n_labels, n_docs)."""
@@ -324,8 +336,8 @@ class RunningMultiLabelModel(RunningModel):
         The result has shape (n_labels, n_docs).
         """
         log_odds = []
-        _, *label_rows = self._find_table_rows(truth)
-        for label, table_rows in enumerate(label_rows):
+        _, *rows_by_label = self._find_table_rows(truth)
+        for label, table_rows in enumerate(rows_by_label):
             scores = super().score_leave_one_out(rows, table_rows)
             log_odds.append(_subtract_rest(scores)[label])
         return np.array(log_odds)
@@ -342,7 +354,7 @@ class RunningMultiLabelModel(RunningModel):
     @staticmethod
     def contrast_terms(scores_a: Floats, scores_b: Floats) -> Floats:
         """Return the contributions of terms to the log odds of label a against the rest."""
-        del scores_b
+        del scores_b  # `score_terms` has subtracted the rest
         return scores_a
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
@@ -356,7 +368,7 @@ class RunningMultiLabelModel(RunningModel):
 
     @staticmethod
     def compute_log_posterior(scores: Floats) -> Floats:
-        """Return log p of each label, shape (n_docs, n_labels)."""
+        """Return log p of each label, shape (n_docs, n_labels), given the log odds."""
         return -np.logaddexp(0.0, -scores.T)
 
     @classmethod
@@ -368,24 +380,23 @@ class RunningMultiLabelModel(RunningModel):
     def fit_calibration(
         self, held_out_scores: Floats, truth: TrueLabels, lengths: Ints
     ) -> Calibration:
-        """Fit a calibration of all labels on leave-one-out log odds, shape (n_labels, n_docs)."""
+        """Fit a calibration of all labels to leave-one-out log odds, shape (n_labels, n_docs)."""
         log_with = np.log(self._documents[_WITH_LABEL] + 1)
         log_without = np.log(self._documents[_WITHOUT_LABEL] + 1)
         return fit_label_calibration(
-            held_out_scores.T, truth, lengths, None, log_with - log_without
+            held_out_scores.T, truth, lengths, weights=None, prior=log_with - log_without
         )
 
     def _find_table_rows(self, truth: Mask) -> Ints:
         """Return the rows of the tables that count each document, shape (1 + n_labels, n_docs)."""
-        all_documents = np.zeros(len(truth), np.int64)
-        rows_with_label = np.arange(self._n_rows)[_WITH_LABEL]
-        rows_without_label = rows_with_label + 1
-        label_rows = np.where(truth, rows_with_label, rows_without_label)
-        return np.vstack((all_documents, label_rows.T))
+        all_rows = np.arange(self._n_rows)
+        label_rows = np.where(truth, all_rows[_WITH_LABEL], all_rows[_WITHOUT_LABEL])
+        first_rows = np.zeros(len(truth), np.int64)
+        return np.vstack((first_rows, label_rows.T))
 
 
 def _subtract_rest(table: Floats) -> Floats:
-    """Return the rows of documents with each label, minus the rows of the rest."""
+    """Return the rows of documents with each label minus the rows of the rest, (n_labels, …)."""
     return table[_WITH_LABEL] - table[_WITHOUT_LABEL]
 
 

@@ -1,9 +1,10 @@
 """A session of `nbtext label`: the labels so far, the next document, and the estimated accuracy.
 
-Documents have a random order, given by their content and the seed. A proportion of the questions is
-about the first document of this order that waits for a label. The documents before it, which are
-all labelled or skipped, are therefore a random sample of the pool. Accuracy is estimated on this
-sample by leave-one-out. Documents that were chosen because they are hard would bias the estimate.
+Documents have a random order, which their content and the seed determine. A proportion of the
+questions is about the first document of this order that waits for a label. All documents before
+this document are labelled or skipped, so they are a random sample of the pool. Accuracy is
+estimated on this sample by leave-one-out. Hard documents, which a strategy chooses, would bias the
+estimate.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from nbtext.errors import DocumentError, UsageError, format_quantity
 from nbtext.explain.contributions import distribute_to_words, split_weighted_text
 from nbtext.explain.token_trace import TokenTracer
 from nbtext.labelling.answer_file import AnswerFile, LabelAnswer
-from nbtext.labelling.pool import DocumentPool, count_pool
+from nbtext.labelling.pool import DocumentPool, count_pool, index_rows_by_id
 from nbtext.labelling.query_strategies import (
     Representativeness,
-    cap_length,
     compute_acquisition_scores,
+    scale_to_max_length,
 )
 from nbtext.labelling.running_model import RUNNING_MODELS, ClassSeed
 from nbtext.metrics.intervals import Interval, wilson_interval
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, TrueLabels
 
 MIN_LABELS_TO_CALIBRATE = 20
-"""Labelled documents from which on probabilities are calibrated."""
+"""Probabilities are calibrated if there are so many labelled documents."""
 
 
 class QueryPlan(NamedTuple):
@@ -69,7 +70,7 @@ class Suggestion(NamedTuple):
 
     id: str
     label: str
-    """Empty, to be filled in."""
+    """Empty, for a person or a program to fill in."""
     suggested: str
     """The most probable class, or the proposed label set. Empty if the session has no labels."""
     probability: float | str | None
@@ -82,13 +83,14 @@ class Skip(NamedTuple):
 
     row: int
     n_answers: int
-    """Number of answers at that time. It orders skips and answers for `Session.undo`."""
+    """Number of answers before the skip. It orders skips and answers for `Session.undo`."""
 
 
 class AccuracyEstimate(NamedTuple):
     """Accuracy on the random sample, each document predicted without its own label."""
 
     n_documents: int
+    """0 if there is no estimate. Then the properties must not be used."""
     n_correct: int
 
     @property
@@ -116,9 +118,9 @@ class Session:
     ) -> None:
         """Start a session without labels.
 
-        Only the first ``n_asked`` documents of the pool are asked about, by default all. The
-        documents after them are labelled documents from other pools. Answers are written to
-        ``file`` if there is one. ``seeds`` are seed words of classes.
+        Only the first ``n_asked`` documents of the pool are asked about, by default all. All later
+        documents are labelled documents from other pools. Answers are written to ``file`` if there
+        is one. ``seeds`` are seed words of classes.
         """
         self.pool = pool
         self.plan = plan
@@ -130,16 +132,19 @@ class Session:
         class_seeds = [self._create_class_seed(seeds, label) for label in self.classes]
         self.model = look_up_kind(RUNNING_MODELS, plan.kind)(pool, class_seeds)
         self.representativeness = Representativeness(pool)
-        _ = pool.lengths, pool.documents_by_term  # computed now, not at the first key press
+        _ = pool.log_count_sums, pool.documents_by_term  # computed now, not at the first key press
         self.labels: dict[int, Label] = {}
         """The label or label set of each labelled row, in the order of labelling."""
         self._is_waiting = np.arange(len(pool)) < self.n_asked
+        """Mask of the documents that wait for a label, shape (n_docs,)."""
         generator = np.random.default_rng(plan.seed)
         even_factor = generator.integers(2**63, dtype=np.uint64) * np.uint64(2)
         # Multiplication by an odd number maps 64-bit hashes one to one.
         odd_factor = even_factor + np.uint64(1)
-        self._random_order = np.argsort(pool.hashes[: self.n_asked] * odd_factor, kind="stable")
+        random_keys = pool.hashes[: self.n_asked] * odd_factor
+        self._random_order = np.argsort(random_keys, kind="stable")
         self._n_suggested = 0
+        """Number of documents that `suggest` has yielded."""
         self._skips: list[Skip] = []
 
     def _create_class_seed(self, seeds: Sequence[SeedTerm], label: str) -> ClassSeed:
@@ -151,7 +156,7 @@ class Session:
         return ClassSeed(terms[is_known], pseudo_counts[is_known])
 
     def load_answers(self, answers: Iterable[tuple[int, Label]]) -> None:
-        """Add labels from earlier sessions, as pairs of row and label, before the first answer."""
+        """Add the labels of earlier sessions, as pairs of row and label, to an empty session."""
         for row, label in answers:
             self._store_label(row, label)
         rows = np.array(list(self.labels), np.int64)
@@ -185,7 +190,7 @@ class Session:
             return None
         n_questions = len(self.labels) + self._n_suggested
         proportion = self.plan.random_proportion
-        # Random questions are spread evenly: this one adds 1 to the number that is due.
+        # Random questions are spread evenly. A question is random if their due number grows by 1.
         is_random = int((n_questions + 1) * proportion) > int(n_questions * proportion)
         if not is_random and self.plan.strategy != "random" and len(self.classes) > 1:
             scores = compute_acquisition_scores(
@@ -193,7 +198,7 @@ class Session:
             )
             scores = np.where(self._is_waiting, scores, 0.0)
             best = int(scores.argmax())
-            if scores[best] > 0:
+            if scores[best] > 0:  # else all waiting documents are equally good
                 return best
         return int(self._random_order[self._n_drawn])
 
@@ -215,7 +220,14 @@ class Session:
             document = self.pool.documents[row]
             fields = [(name.decode(), content.decode()) for name, content in document.fields]
             self.file.append(
-                LabelAnswer(document.id, label, document.text.decode(), who, time, fields or None)
+                LabelAnswer(
+                    id=document.id,
+                    label=label,
+                    text=document.text.decode(),
+                    who=who,
+                    time=time,
+                    nbtext_fields=fields or None,
+                )
             )
         self._store_label(row, label)
         self._update_model(row)
@@ -223,7 +235,7 @@ class Session:
 
     @staticmethod
     def require_label(label: Label) -> None:
-        """Raise `UsageError` if a name cannot be a label, also inside a label set."""
+        """Raise `UsageError` if ``label``, or a name in a label set, is not a valid label."""
         for name in list_labels(label):
             if not name or name != name.strip() or not name.isprintable():
                 raise UsageError(
@@ -244,9 +256,10 @@ class Session:
                 return None
             self.file.remove_last()
         row = next(reversed(self.labels))
-        self._update_model(row, -1)
+        self._update_model(row, sign=-1)  # needs the label
         del self.labels[row]
-        self._is_waiting[row] = row < self.n_asked
+        is_from_this_pool = row < self.n_asked
+        self._is_waiting[row] = is_from_this_pool
         # Answers are undone in reverse order, so only the newest classes can have become empty.
         while self.classes and self.model.is_empty(len(self.classes) - 1):
             self.model.drop_last_class()
@@ -254,9 +267,9 @@ class Session:
         return row
 
     def _pop_last_skip(self, n_answers: int) -> int | None:
-        """Forget the last skip and return its row, or None if an answer followed it.
+        """Forget the last skip and return its row. Return None if an answer followed the skip.
 
-        ``n_answers`` is the number of answers.
+        ``n_answers`` is the number of answers so far.
         """
         if self._skips and self._skips[-1].n_answers == n_answers:
             return self._skips.pop().row
@@ -270,7 +283,8 @@ class Session:
     def suggest(self, n: int) -> Iterator[Suggestion]:
         """Yield up to n documents to label, with the labels that the model proposes.
 
-        Each document counts as labelled when the next one is chosen, so that documents differ.
+        For the choice of later documents, a yielded document counts as labelled. So the documents
+        are not all similar.
         """
         while self._n_suggested < n:
             row = self.choose_document()
@@ -281,39 +295,48 @@ class Session:
             self.representativeness.add(self.pool.find_neighbours(row))
             label, probability = self._format_proposal(row)
             document_id = self.pool.documents[row].id
-            yield Suggestion(document_id, "", label, probability, self.pool.get_text(row))
+            yield Suggestion(
+                document_id,
+                label="",
+                suggested=label,
+                probability=probability,
+                text=self.pool.get_text(row),
+            )
 
     def _format_proposal(self, row: int) -> tuple[str, float | str | None]:
-        """Return the proposed label and its probability, or the labels of a set joined as text.
+        """Return the proposed label and its probability.
 
-        The text of an empty set is the separator. Return "" and None if the session has no labels.
+        For multi-label documents, return the labels and the probabilities as text, joined by the
+        separator. The labels of an empty set are the separator, so that they differ from no label.
+        Return "" and None if the session has no labels.
         """
         if not self.classes:
             return "", None
-        proposed = self.propose_labels(row)
+        proposal = self.propose_labels(row)
         separator = self.plan.separator
         if separator is None:
-            return proposed[0]
-        label_text = separator.join(label for label, _ in proposed) or separator
-        return label_text, separator.join(f"{p:.6g}" for _, p in proposed)
+            return proposal[0]
+        label_text = separator.join(label for label, _ in proposal) or separator
+        probability_text = separator.join(f"{probability:.6g}" for _, probability in proposal)
+        return label_text, probability_text
 
     def import_labels(
-        self, rows: Iterable[Document], who: str | None = None, time: str | None = None
+        self, table_rows: Iterable[Document], who: str | None = None, time: str | None = None
     ) -> Iterator[Document]:
-        """Add the labels of table rows, and yield each row, with the problem if it was rejected.
+        """Add the label of each table row, then yield the row, with the problem if it was rejected.
 
         Table rows are documents with the columns id and label. Rows without a label, and rows that
         repeat a label, change nothing. A separator with nothing around it is an empty label set.
         """
-        for row in rows:
-            problem = row.problem
+        for table_row in table_rows:
+            problem = table_row.problem
             if problem is None:
-                document_id, label = row.columns
+                document_id, label = table_row.columns
                 try:
                     self._import_label(document_id, label.strip(), who, time)
                 except (DocumentError, UsageError) as error:
                     problem = DocumentError(error.message, hint=error.hint)
-            yield row._replace(problem=problem)
+            yield table_row._replace(problem=problem)
 
     def _import_label(
         self, document_id: str, label_text: str, who: str | None, time: str | None
@@ -327,7 +350,8 @@ class Session:
                 hint="leave the column id as it was printed",
             )
         label = split_label(label_text, self.plan.separator)
-        if row not in self.labels or list_labels(self.labels[row]) != list_labels(label):
+        repeats_label = row in self.labels and list_labels(self.labels[row]) == list_labels(label)
+        if not repeats_label:
             self.answer(row, label, who, time)
 
     def predict_probabilities(self, row: int) -> list[tuple[str, float]]:
@@ -346,15 +370,15 @@ class Session:
         candidates = sorted(self.predict_probabilities(row), key=lambda pair: -pair[1])
         if not candidates:
             return []
-        is_selected = self.model.select_labels(np.array([p for _, p in candidates]))
+        probabilities = np.array([probability for _, probability in candidates])
+        is_selected = self.model.select_labels(probabilities)
         return list(compress(candidates, is_selected))
 
     def highlight_text(self, row: int, label_a: str, label_b: str) -> Iterator[tuple[str, float]]:
         """Yield the text of a document in pieces, with the contribution of each piece in nats.
 
-        Words contribute to the log odds of label a over label b. For multi-label documents, these
-        are the log odds of label a against the rest. Text between words has 0. See
-        `split_weighted_text`.
+        Words contribute to the log odds of label a over label b, or over the rest for multi-label
+        documents. Text between words has 0. See `split_weighted_text`.
         """
         document = self.pool.documents[row]
         scores = self.model.score_terms(self.pool.find_neighbours(row))
@@ -378,20 +402,25 @@ class Session:
         ``scores`` has shape (n_classes, n_docs). Probabilities are calibrated if there are enough
         labels.
         """
-        lengths = self.pool.lengths[rows]
+        lengths = self.pool.log_count_sums[rows]
         if self._calibration is None:
-            return self.model.compute_log_posterior(cap_length(scores, lengths))
+            scaled_scores = scale_to_max_length(scores, lengths)
+            return self.model.compute_log_posterior(scaled_scores)
         return self._calibration.compute_log_posterior(scores.T, lengths.astype(np.int64))
 
     @cached_property
     def _calibration(self) -> Calibration | None:
-        """The calibration on leave-one-out scores, or None if there are too few labels."""
+        """The calibration, fitted to leave-one-out scores. None if there are too few labels.
+
+        `_update_model` drops the cached value.
+        """
         rows = np.array(list(self.labels))
         if rows.size < MIN_LABELS_TO_CALIBRATE:
             return None
         truth = self.encode_truth(rows)
         scores = self.model.score_leave_one_out(rows, truth)
-        return self.model.fit_calibration(scores, truth, self.pool.lengths[rows].astype(np.int64))
+        lengths = self.pool.log_count_sums[rows].astype(np.int64)
+        return self.model.fit_calibration(scores, truth, lengths)
 
     def get_random_sample(self) -> Ints:
         """Return the rows of the random sample, shape (n,).
@@ -408,10 +437,11 @@ class Session:
         """
         rows = self.get_random_sample()
         if not rows.size or len(self.classes) < 2:
-            return AccuracyEstimate(0, 0)
+            return AccuracyEstimate(n_documents=0, n_correct=0)
         truth = self.encode_truth(rows)
         scores = self.model.score_leave_one_out(rows, truth)
         predicted = self.model.predict(self.compute_log_posterior(scores, rows))
+        # One index per document, or a mask of labels, of which all must be equal.
         is_correct = (predicted == truth).reshape(rows.size, -1).all(axis=1)
         return AccuracyEstimate(rows.size, int(np.count_nonzero(is_correct)))
 
@@ -426,9 +456,10 @@ class Session:
 
     @property
     def _n_drawn(self) -> int:
-        """Number of documents at the start of the random order, before the first that waits."""
+        """Number of documents of the random order before the first document that waits."""
         is_waiting = self._is_waiting[self._random_order]
-        return int(np.append(is_waiting, True).argmax())  # all documents if none waits
+        is_end = np.append(is_waiting, True)  # the last end, if no document waits
+        return int(is_end.argmax())
 
     def encode_truth(self, rows: Ints) -> TrueLabels:
         """Return the class indices of labelled rows, shape (n_docs,).
@@ -455,9 +486,10 @@ class Session:
     def _update_model(self, row: int, sign: int = 1) -> None:
         """Add a labelled row to the model. With ``sign`` −1, remove it."""
         document = self.pool.find_neighbours(row)
-        self.model.add(document, self.encode_truth(np.array([row])), sign)
-        self.__dict__.pop("_calibration", None)  # the cached property is not valid any more
+        truth = self.encode_truth(np.array([row]))
+        self.model.add(document, truth, sign)
         self.representativeness.add(document, sign)
+        self.__dict__.pop("_calibration", None)  # the cached property is not valid any more
 
 
 def open_session(
@@ -470,34 +502,27 @@ def open_session(
 ) -> Session:
     """Read and count the pool, and resume from the answers of earlier sessions.
 
-    Answers about documents that the pool does not have, or not with this text, are used for
-    training too. Their documents are counted after the documents of the pool.
+    Answers about other documents, or about documents whose text has changed, are used for training,
+    too. Their documents are counted after the documents of the pool.
     """
-    pool_documents = list[Document]()
-    answer_rows = list[int]()
-
-    def iterate_all_documents() -> Iterator[Document]:
-        for document in documents:
-            pool_documents.append(document)
-            yield document
-        rows_by_id = {document.id: row for row, document in reversed([*enumerate(pool_documents)])}
-        next_row = len(pool_documents)
-        for answer in answers:
-            row = rows_by_id.get(answer.id)
-            if row is None or not _has_text(pool_documents[row], answer.text):
-                row = next_row
-                next_row += 1
-                yield _to_document(answer)
-            answer_rows.append(row)
-
-    pool = count_pool(iterate_all_documents(), analysis).pool
-    session = Session(pool, plan, n_asked=len(pool_documents), file=file, seeds=seeds)
-    labels = (answer.label for answer in answers)
-    session.load_answers(zip(answer_rows, labels, strict=True))
+    all_documents = list(documents)
+    n_asked = len(all_documents)
+    rows_by_id = index_rows_by_id(all_documents)
+    labelled_rows: list[tuple[int, Label]] = []
+    for answer in answers:
+        row = rows_by_id.get(answer.id)
+        if row is None or not _has_text(all_documents[row], answer.text):
+            row = len(all_documents)
+            all_documents.append(_to_document(answer))
+        labelled_rows.append((row, answer.label))
+    pool = count_pool(all_documents, analysis).pool
+    session = Session(pool, plan, n_asked=n_asked, file=file, seeds=seeds)
+    session.load_answers(labelled_rows)
     return session
 
 
 def _has_text(document: Document, text: str) -> bool:
+    """Return True if an answer's text is that of a document, with or without its fields."""
     return text in (document.display_text, document.text.decode())
 
 
