@@ -64,10 +64,10 @@ def test_pooled_runs_of_a_model_equal_one_run_of_all_documents(
     found, wanted = pool_runs(runs), pool_runs([make_run(values, answers, TRAINING, OF_TRAINING)])
     assert (found.runs, found.documents) == (len(days), len(days))
     for name in (*DRIFT_METRICS, PREDICTIONS):
-        for mine, twin in zip(found.figures[name], wanted.figures[name], strict=True):
+        for mine, twin in zip(found.metrics[name], wanted.metrics[name], strict=True):
             assert mine == (None if twin is None else pytest.approx(twin, rel=1e-9, abs=1e-9))
     if values:
-        pooled = MeanStd.pool([run.figures["length"][0] for run in runs])
+        pooled = MeanStd.pool([run.metrics["length"][0] for run in runs])
         assert pooled.mean == pytest.approx(math.fsum(values) / len(values), abs=1e-9)
         assert pooled.std == pytest.approx(np.std(values), abs=1e-6)
 
@@ -83,20 +83,20 @@ def test_pooled_runs_of_retrained_models_are_in_deviations_of_each_training(
     nights: list[tuple[list[float], list[float]]],
 ) -> None:
     runs = [make_run(values, [0], training, [0, 1]) for values, training in nights]
-    assume(len({run.figures["length"][1] for run in runs}) > 1)
+    assume(len({run.metrics["length"][1] for run in runs}) > 1)
     moved = [
         (value - np.mean(training)) / np.std(training)
         for values, training in nights
         for value in values
     ]
-    pooled = pool_runs(runs).figures["length"]
+    pooled = pool_runs(runs).metrics["length"]
     assert pooled.distance == pytest.approx(
         min(abs(np.mean(moved)), MAX_DISTANCE), rel=1e-6, abs=1e-9
     )
     assert pooled.run == pytest.approx(
         np.mean([value for values, _ in nights for value in values]), abs=1e-9
     )
-    assert 0 <= pooled.chance <= 1
+    assert 0 <= pooled.p_value <= 1
 
 
 def test_pooled_predictions_are_compared_with_the_mixture_of_trainings() -> None:
@@ -105,7 +105,7 @@ def test_pooled_predictions_are_compared_with_the_mixture_of_trainings() -> None
         make_run([1.0], [0, 1, 1], TRAINING, [0, 0, 1, 1]),
         make_run([1.0], [2], TRAINING, [2] * 8),
     ]
-    found = pool_runs(runs).figures[PREDICTIONS]
+    found = pool_runs(runs).metrics[PREDICTIONS]
     here, mixture = (
         np.array([1, 2, 1]) / 4,
         np.rint(4 * np.array([3 / 8, 3 / 8, 1 / 4]))

@@ -401,7 +401,7 @@ def test_training_profile_is_that_of_documents_without_dropped_stop_words(
         pass
     drift = watch.compute_drift()
     assert drift is not None
-    assert not any(figure.is_significant for figure in drift.figures.values())
+    assert not any(figure.is_significant for figure in drift.metrics.values())
 
 
 def test_kept_stop_words_are_shown_as_words() -> None:

@@ -122,7 +122,7 @@ def _find_gate_failures(drift: DriftRun, gates: Sequence[tuple[str, float]]) -> 
     it. A metric without a distance meets all gates.
     """
     for gate_name, max_distance in gates:
-        for name, metric in drift.figures.items():
+        for name, metric in drift.metrics.items():
             if gate_name not in (name, "any") or metric.distance is None:
                 continue
             if metric.distance > max_distance:

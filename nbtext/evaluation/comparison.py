@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Names
 
 BINS_PER_DEVIATION = 64
-"""Bins in a standard deviation of the values of `bootstrap_mean`, which bins replace by means.
+"""Bins in a standard deviation of values. `bootstrap_mean` replaces values by the mean of a bin.
 
-The means lack about 1/(12 · 64²) of the variance.
+This removes about 1/(12 · 64²) of the variance.
 """
 
 SIGNIFICANCE = 0.05
@@ -146,7 +146,7 @@ class SideResult:
 class Difference:
     """The difference B − A of a metric.
 
-    All fields are None if the metric is infinite. If it has no interval, the last two are None.
+    All fields are None if the metric is infinite. Without an interval, only ``difference`` is set.
     """
 
     difference: float | None = None
@@ -228,6 +228,7 @@ class _Comparison:
             n_differing[name] = int(np.count_nonzero(values))
         side_a = _summarize_side(self.a)
         side_b = _summarize_side(self.b)
+        # The calibration error has no replicates, so its difference has no interval.
         differences = {
             name: _compute_difference(
                 getattr(side_a, name),

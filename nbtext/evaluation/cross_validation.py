@@ -228,13 +228,13 @@ class _BlockRecord(NamedTuple):
     """Indices in the corpus."""
     has_known_label: Mask
     probabilities: Floats
-    """Probabilities of the predictions."""
+    """See `Prediction.probability`."""
 
 
 class HeldOutEvaluation:
     """Evaluation of the held-out documents of a corpus under a decision rule.
 
-    The classes are those of the whole corpus. A document whose class has no other documents in
+    The evaluation has all classes of the corpus. A document whose class has no other documents in
     training counts as a document with an unknown label: its prediction is a mistake, its log loss
     is infinite, and ``known`` in the result excludes it.
     """
@@ -321,7 +321,7 @@ class HeldOutEvaluation:
 def score_leave_one_out(
     table: CountTable, documents: CountedDocuments, settings: Settings
 ) -> Iterator[HeldOutBlock]:
-    """Score every document by a model of all others, in order, block by block.
+    """Score every document by a model of all other documents, in order, block by block.
 
     Raise `UsageError` if no term or no class remains, or if the settings do not support
     leave-one-out.
@@ -339,7 +339,7 @@ def evaluate_leave_one_out(
     settings: Settings,
     rule: DecisionRule = DecisionRule(),
 ) -> HeldOutEvaluation:
-    """Evaluate every document by a model of all others. See `score_leave_one_out` for errors."""
+    """Evaluate the blocks of `score_leave_one_out`, which may raise an error."""
     blocks = score_leave_one_out(table, documents, settings)
     return HeldOutEvaluation(table, rule, blocks, settings=settings)
 
@@ -393,7 +393,7 @@ def _score_held_out(
     """Score documents by a model that was trained without them, block by block.
 
     ``test_rows`` are the indices of the documents, which ``table`` must not contain. If
-    ``test_rows`` is None, score all documents by leave-one-out. Then ``table`` must contain them.
+    ``test_rows`` is None, score all documents, which ``table`` must contain, by leave-one-out.
     """
     is_leave_one_out = test_rows is None
     if test_rows is None:
@@ -491,7 +491,7 @@ class CrossValidation:
         results = [repeat.result(bootstrap) for repeat in self.repeats]
         if len(results) == 1:
             return results[0]
-        pooled = self.pooled.result(Bootstrap(0))
+        pooled = self.pooled.result(Bootstrap(replicates=0))
         per_class = {}
         for label, class_result in pooled.per_class.items():
             class_intervals = [result.per_class[label].intervals for result in results]
@@ -698,7 +698,7 @@ def validate_corpus(
     documents = corpus.counts.documents
     if method == "leave-one-out":
         held_out = evaluate_leave_one_out(table, documents, settings, rule)
-        return CrossValidation(held_out, [held_out], [])
+        return CrossValidation(pooled=held_out, repeats=[held_out], folds=[])
     # The notes of documents are their additional columns.
     values = [columns[0] for columns in corpus.notes if columns]
     generators = np.random.default_rng(seed).spawn(repeats)

@@ -155,9 +155,9 @@ class _LoggedRun(NamedTuple):
     model: str | None
     """Path of the model file. None if it was unknown, or in a line of an older nbtext."""
     documents: int
-    figures: Mapping[str, tuple[MeanStd, MeanStd]]
+    metrics: Mapping[str, tuple[MeanStd, MeanStd]]
     """Metrics of the run and of training, by name."""
-    answers: Mapping[str, tuple[int, int]]
+    predictions: Mapping[str, tuple[int, int]]
     """Numbers of predictions in the run and in training, by class."""
 
 
@@ -269,16 +269,16 @@ class MetricDrift(NamedTuple):
 
     For predictions, it is the total variation distance. None if the metric is unknown.
     """
-    chance: float
+    p_value: float
     """The p-value of the difference."""
 
     @property
     def is_significant(self) -> bool:
         """True if the p-value is below `DRIFT_SIGNIFICANCE`."""
-        return self.chance < DRIFT_SIGNIFICANCE
+        return self.p_value < DRIFT_SIGNIFICANCE
 
 
-UNKNOWN_DRIFT = MetricDrift(run=None, training=None, distance=None, chance=1.0)
+UNKNOWN_DRIFT = MetricDrift(run=None, training=None, distance=None, p_value=1.0)
 """Drift of a metric without values in the run or in training."""
 
 
@@ -294,7 +294,7 @@ class DriftRun(NamedTuple):
     model: str | None
     """Path of the last run's model file."""
     documents: int
-    figures: Mapping[str, MetricDrift]
+    metrics: Mapping[str, MetricDrift]
     """The drift of `DRIFT_METRICS` and of `PREDICTIONS` by name."""
 
 
@@ -302,7 +302,7 @@ def find_text_drift(run: DriftRun) -> list[str]:
     """Return the metrics of texts that drift more than other class proportions can explain."""
     names = []
     for name in (UNKNOWN, LIKELIHOOD):
-        drift = run.figures[name]
+        drift = run.metrics[name]
         is_large = drift.distance is not None and drift.distance > MIN_TEXT_DRIFT_DEVIATIONS
         if drift.is_significant and is_large:
             names.append(name)
@@ -312,7 +312,7 @@ def find_text_drift(run: DriftRun) -> list[str]:
 def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
     """Compare runs with the training of their models, as if they had been one run."""
     metrics = {
-        name: _compute_metric_drift([run.figures[name] for run in runs]) for name in DRIFT_METRICS
+        name: _compute_metric_drift([run.metrics[name] for run in runs]) for name in DRIFT_METRICS
     }
     metrics[PREDICTIONS] = _compute_prediction_drift(runs)
     return DriftRun(
@@ -321,7 +321,7 @@ def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
         runs=len(runs),
         model=runs[-1].model,
         documents=sum(run.documents for run in runs),
-        figures=metrics,
+        metrics=metrics,
     )
 
 
@@ -338,7 +338,7 @@ def _compute_metric_drift(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDri
             run=pooled.mean,
             training=first_training.mean,
             distance=pooled.compute_distance(first_training),
-            chance=pooled.compute_p_value(first_training),
+            p_value=pooled.compute_p_value(first_training),
         )
     # There are several models. Standardized by its model, each run has the same training values.
     standardized = MeanStd.pool([run.standardize(training) for run, training in pairs])
@@ -349,7 +349,7 @@ def _compute_metric_drift(pairs: Sequence[tuple[MeanStd, MeanStd]]) -> MetricDri
         run=pooled.mean,
         training=training_sum / pooled.documents,
         distance=standardized.compute_distance(standard_training),
-        chance=standardized.compute_p_value(standard_training),
+        p_value=standardized.compute_p_value(standard_training),
     )
 
 
@@ -372,9 +372,9 @@ def _compute_prediction_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
     With several models, their predictions in training are mixed, weighted by the documents of the
     runs. The mixture counts as many documents as the smallest training.
     """
-    labels = sorted({label for run in runs for label in run.answers})
+    labels = sorted({label for run in runs for label in run.predictions})
     counts = np.array(
-        [[run.answers.get(label, (0, 0)) for label in labels] for run in runs], np.int64
+        [[run.predictions.get(label, (0, 0)) for label in labels] for run in runs], np.int64
     )  # (n_runs, n_labels, 2)
     run_counts = counts[..., 0]
     training_counts = counts[..., 1]
@@ -392,5 +392,5 @@ def _compute_prediction_drift(runs: Sequence[_LoggedRun]) -> MetricDrift:
         run=None,
         training=None,
         distance=compute_total_variation(pooled_counts, mixture_counts),
-        chance=compute_chi2_p_value(pooled_counts, mixture_counts),
+        p_value=compute_chi2_p_value(pooled_counts, mixture_counts),
     )

@@ -313,7 +313,7 @@ def _train_models(
 
 
 def _train_model(training: _CurveTraining, task: tuple[int, int]) -> _ModelOutcome | UsageError:
-    """Train on the first documents of a run, and evaluate the model on these and on held-out ones.
+    """Train on the first documents of a run, and evaluate on these and on held-out documents.
 
     ``task`` has the indices of the run and of the size. Return the `UsageError` if training fails.
     """
@@ -388,11 +388,11 @@ def fit_forecast(
     ``sizes`` have the shape (n_sizes,), ``accuracies`` (n_runs, n_sizes). The ``n_folds`` runs of a
     repeat test every document once.
 
-    For the interval, the law is fitted to ``n_folds`` runs that are drawn again and again. They are
-    so few because more repeats on the same documents must not narrow the interval. It is widened by
-    the largest misfit on the upper half of the curve, because a misfit continues beyond the curve.
-    If there are no errors at the largest size, the interval extends down to Wilson's limit for
-    ``current_size`` documents.
+    For the interval, the law is fitted to ``n_folds`` runs that are drawn again and again. More
+    are not drawn, because repeats on the same documents must not narrow the interval. The interval
+    is widened by the largest misfit on the upper half of the curve, because a misfit continues
+    beyond the curve. If there are no errors at the largest size, the interval extends down to
+    Wilson's limit for ``current_size`` documents.
     """
     if sizes.size < MIN_FORECAST_SIZES:
         reason = f"a curve of fewer than {MIN_FORECAST_SIZES} points is too short for a forecast"

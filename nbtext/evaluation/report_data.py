@@ -40,7 +40,7 @@ MAX_QUOTED_MISTAKES = 12
 MAX_TERMS_PER_CLASS = 10
 
 MAX_CLASSES_WITH_TERMS = 100
-"""Terms are listed for at most so many classes, which have the most training documents."""
+"""If the model has more classes, terms are listed only for those with most training documents."""
 
 
 class ProvenanceSection(NamedTuple):
@@ -142,7 +142,7 @@ class _MistakeEntry(NamedTuple):
     margin: float
     """log p of the predicted class minus log p of the true class, in nats.
 
-    It is inf if the model does not have the true class.
+    The margin is inf if the model does not have the true class.
     """
     block: ScoredBlock
     """A block with only this document."""
@@ -158,7 +158,7 @@ class _ConfidentMistakes:
         self._model = model
         self._finder = MistakeFinder(model.fitted)
         self._entries: list[_MistakeEntry] = []
-        """By descending probability, those of equal probability by descending margin."""
+        """By descending probability. Entries of equal probability are by descending margin."""
 
     def add(self, block: ScoredBlock) -> None:
         """Add the wrong predictions of a block."""

@@ -45,7 +45,7 @@ MAX_LOSS_NATS = 745.0
 """Loss of the smallest positive probability, so that an impossible class is not infinitely bad."""
 
 REPEATED_CHOICE_PARTS = 5
-"""Number of parts of the documents; the choice is repeated without each of them."""
+"""Number of parts of the documents. The choice is repeated without each part."""
 
 
 class Stage(NamedTuple):
@@ -59,7 +59,7 @@ class Stage(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Proportional to the number of held-out documents. It grows from stage to stage."""
+        """Documents × held-out folds. The product grows from stage to stage."""
         return self.n_documents * self.n_folds
 
 

@@ -324,7 +324,7 @@ class Search:
         return _CountedStage(
             template=template,
             rows=rows,
-            # Of one held-out fold, the other folds are only used for training.
+            # Folds that are not held out are only used for training.
             folds=Folds(self.folds[rows], stage.n_folds),
             subsets=Subsets(counts.table, counts.documents),
             now=self.clock.now,
@@ -339,7 +339,7 @@ class Search:
         return count_labelled_documents(documents, candidate.analysis, keep_all=True)
 
     def _fits_corpus_counts(self, candidate: Candidate) -> bool:
-        """Return True if ``counts`` are also those of the candidate."""
+        """Return True if ``counts`` are also the counts of the candidate."""
         return candidate.counting_key == self.candidates[0].counting_key
 
     def _fits_memory(self, candidate: Candidate, stage: Stage) -> bool:
@@ -357,8 +357,7 @@ class Search:
     def _choose(self) -> Trial | None:
         """Return the trial of the setting to keep, or None if all trials failed.
 
-        Choose among the default and the settings whose model can be trained in time, if there are
-        any of them.
+        If possible, choose among the default and the settings whose model can be trained in time.
         """
         ranked = rank_trials(self.metric, self.trials)
         if not ranked:

@@ -84,7 +84,7 @@ class WhyNotFinder:
         if document.problem is not None:
             return WhyNotResult(document.id, self._wanted, problem=document.problem)
         words = self._tracer.locate_words(document.text, document.fields)
-        reduced = self._remove([], words, document)  # the whole document
+        reduced = self._remove([], words, document)  # nothing is removed yet
         labels = reduced.answer.labels
         result = WhyNotResult(
             document.id,
@@ -137,7 +137,7 @@ class WhyNotFinder:
         if not names:
             return None
         name_contributions = np.bincount(name_indices, contributions, len(names))
-        # A word that makes both classes impossible has nan, which `argmin` and the test prefer.
+        # A word that makes both classes impossible has nan, which `argmin` finds first.
         strongest = int(name_contributions.argmin())
         if name_contributions[strongest] >= 0:
             return None

@@ -57,7 +57,7 @@ class RuledOutClass:
     cause: str
     """`WORD`, `ATTRIBUTE`, `PRIOR` or `LACKING`."""
     name: str | None = None
-    """For `WORD`, the first word or words of an n-gram, case-folded. For `ATTRIBUTE`, its name."""
+    """For `WORD`, the first word or words of an n-gram, case-folded. For `ATTRIBUTE`, the name."""
     term: str | None = None
     """The term of the word or words."""
     value: str | None = None
@@ -186,10 +186,10 @@ class Explainer:
         for block in score_documents(self._model, documents):
             answers = block.posterior.decide(DecisionRule()).predictions
             predicted = block.posterior.predict(DecisionRule())
-            # The rival of a missing prediction, −1, is not used. It needs any valid index.
+            # A missing prediction, −1, is replaced by any class, because its rival is not used.
             rivals = block.posterior.find_rivals(np.maximum(answers, 0))
             if self._compared_index is not None:
-                # Of a label set, only the most probable label is explained.
+                # Only the most probable label of a label set is explained.
                 predicted = DocumentLabels(answers, single_label_table(len(self._model.classes)))
                 rivals = np.where(answers == self._compared_index, rivals, self._compared_index)
             matrix = self._model.count_texts(*collect_contents(block.documents))

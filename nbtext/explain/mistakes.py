@@ -114,7 +114,7 @@ class ExcerptFinder:
         matrix = self._model.count_texts([text], [fields])
         contributions = self._compute_word_contributions(words, matrix, answer, rival)
         content = render_document(text, fields)
-        start, end = _find_excerpt(words, np.maximum(contributions, 0), len(content))
+        start, end = _find_excerpt(words, contributions, len(content))
         is_inside = (words.starts >= start) & (words.ends <= end)
         is_marked = is_inside & (np.abs(contributions) >= HIGHLIGHT_NATS)
         marked_spans = zip(
@@ -154,8 +154,9 @@ class ExcerptFinder:
 def _find_excerpt(words: LocatedWords, contributions: Floats, n_bytes: int) -> tuple[int, int]:
     """Return start and end, in bytes, of the excerpt with the largest sum of contributions.
 
-    An excerpt has about `MAX_EXCERPT_BYTES`. Of equal sums, the first is returned. A text of at
-    most `MAX_EXCERPT_BYTES` is its own excerpt. ``n_bytes`` is the length of the text.
+    Only positive contributions are summed. An excerpt has about `MAX_EXCERPT_BYTES`. Of equal sums,
+    the first is returned. A text of at most `MAX_EXCERPT_BYTES` is its own excerpt. ``n_bytes`` is
+    the length of the text.
     """
     n_words = words.starts.size
     if n_bytes <= MAX_EXCERPT_BYTES:
@@ -166,7 +167,7 @@ def _find_excerpt(words: LocatedWords, contributions: Floats, n_bytes: int) -> t
     stops = np.searchsorted(words.ends, words.starts + MAX_EXCERPT_BYTES, side="right")
     stops = np.maximum(stops, np.arange(1, n_words + 1))  # at least one word
     running_sums = np.zeros(n_words + 1)
-    running_sums[1:] = np.cumsum(np.minimum(contributions, MAX_WORD_NATS))
+    running_sums[1:] = np.cumsum(np.clip(contributions, 0, MAX_WORD_NATS))
     candidate_sums = running_sums[stops] - running_sums[:-1]
     first = int(candidate_sums.argmax())
     stop = int(stops[first])

@@ -85,7 +85,7 @@ _WORD_PATTERN = re.compile("w(?:[wi]*w)?")
 
 @dataclass(frozen=True, slots=True)
 class NgramTerm:
-    """An n-gram or character n-gram of a document."""
+    """An n-gram or character n-gram of a document: a `_TermStatus` with an end."""
 
     term: str
     term_id: int | None
@@ -148,7 +148,7 @@ class LocatedWords(NamedTuple):
     ends: Ints
     """Byte offset of the end of each word, shape (n_words,)."""
     segment_indices: Ints
-    """Number of the segment that contains each word, shape (n_words,)."""
+    """Number, from 1, of the segment that contains each word, shape (n_words,)."""
     forms: list[LocatedForm]
     """The distinct forms, in the order of first occurrence."""
     form_indices: Ids
@@ -202,7 +202,7 @@ class LocatedWords(NamedTuple):
 
 
 class _TermStatus(NamedTuple):
-    """A term of a document."""
+    """A term of a document, its id, and whether it counts."""
 
     term: str
     term_id: int | None
@@ -216,6 +216,7 @@ class _Word(NamedTuple):
 
     word: str
     """Case-folded, with the prefix of its segment. Empty if the form has no letters or digits."""
+    # The next three fields are those of `_TermStatus`.
     term: str | None
     """None if the word has no term."""
     term_id: int | None
@@ -597,11 +598,11 @@ class TokenTracer:
                 _Span(first, last, self._analyse_words(prefix, form[first:last], segmentation))
                 for first, last in pairs or [(start, end)]
             ]
-            if is_run and self._char_ngram_sizes and not prefix:  # only texts have char. n-grams
+            if is_run and self._char_ngram_sizes and not prefix:  # fields have no such n-grams
                 extra_terms = self._find_run_char_ngrams(form[start:end])
             if is_run and extra_terms:
-                words = spans[0].words
-                words[0] = words[0]._replace(char_ngrams=tuple(extra_terms))
+                first_words = spans[0].words  # changed in place
+                first_words[0] = first_words[0]._replace(char_ngrams=tuple(extra_terms))
                 extra_terms = []
             pieces.append(_Piece(start, end, is_run, segmentation, spans))
         return pieces
@@ -646,6 +647,7 @@ class TokenTracer:
         return words
 
     def _find_drop_reason(self, word: str, segmentation: str | None) -> str | None:
+        """Return why a word is dropped before its term is looked up, or None."""
         if not word:
             return NO_LETTERS
         allows_pairs = self._splits_pairs

@@ -382,7 +382,7 @@ class LabelPatch:
     def find_warnings(self, notices: Notices) -> list[Finding]:
         """Return a warning if the corpus did not contain all documents of the patch.
 
-        ``notices`` are those of all calls for the corpus.
+        ``notices`` are the same object as in all calls for documents of the corpus.
         """
         relabelled_ids = set(notices.relabelled_ids)
         missing_ids = [name for name in self._numbered_answers if name not in relabelled_ids]

@@ -38,7 +38,7 @@ NO_LABEL_TEXT = "without a label"
 
 
 class ReviewSession(Session):
-    """A session about the suspects of a labelled corpus, whose documents have their labels.
+    """A session about the suspects of a labelled corpus. All its documents have labels.
 
     A decision changes neither the labels of the session nor the model.
     """

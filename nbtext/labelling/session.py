@@ -530,4 +530,4 @@ def _to_document(answer: LabelAnswer) -> Document:
     """Return the document of an answer, without its label."""
     text = clean_text(answer.text.encode("utf-8", "replace"))
     fields = clean_fields(parse_field_pairs(answer.nbtext_fields or []))
-    return Document(answer.id, None, text, fields=fields)
+    return Document(answer.id, label=None, text=text, fields=fields)

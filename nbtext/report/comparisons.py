@@ -406,12 +406,12 @@ def _make_drift_record(run: DriftRun) -> dict[str, object]:
         "model": run.model,
         "documents": run.documents,
     }
-    for name, drift in run.figures.items():
+    for name, drift in run.metrics.items():
         record[name] = {
             "run": drift.run,
             "training": drift.training,
             "distance": drift.distance,
-            "chance": drift.chance,
+            "chance": drift.p_value,
             "beyond_chance": drift.is_significant,
         }
     return record
@@ -425,12 +425,12 @@ def _print_drift_history(runs: Sequence[DriftRun], total: DriftRun | None, n_ski
     rows = []
     has_drift = False
     for name, run in named_runs:
-        drifts = [run.figures[metric] for metric in DRIFT_METRIC_TITLES]
+        drifts = [run.metrics[metric] for metric in DRIFT_METRIC_TITLES]
         has_drift = has_drift or any(drift.is_significant for drift in drifts)
         rows.append((name, f"{run.documents:,}", *map(_format_distance, drifts)))
 
     _, last_run = named_runs[-1]
-    last_metrics = last_run.figures
+    last_metrics = last_run.metrics
     changes = [
         f"{title} ({_format_change(last_metrics[metric])})"
         for metric, title in DRIFT_METRIC_TITLES.items()
@@ -490,7 +490,7 @@ def write_prevalence(
     record = result.all._asdict()
     proportions: Mapping[str, Any] = result.all.prevalence
     if drift is not None:
-        record["drift"] = {name: metric.distance for name, metric in drift.figures.items()}
+        record["drift"] = {name: metric.distance for name, metric in drift.metrics.items()}
     if column is not None:
         record["by"] = {column: result.by}
         proportions = result.by
