@@ -177,9 +177,10 @@ class DisagreementCount(NamedTuple):
 
     truth: str
     a: str | None
-    """The prediction of A; None if no class was predicted."""
+    """The prediction of A. None if no class was predicted."""
     b: str | None
     documents: int
+    """Number of documents."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,7 @@ class ComparisonResult:
     """All metrics of a comparison."""
 
     n: int
+    """Number of documents."""
     a: SideResult
     b: SideResult
     differences: Mapping[str, Difference]

@@ -433,7 +433,9 @@ class FoldMetrics:
     repeat: int
     fold: int
     training_documents: int
+    """Number of documents that the model was trained on."""
     documents: int
+    """Number of held-out documents."""
     terms: int
     """Number of selected terms."""
     smoothing: float

@@ -155,6 +155,7 @@ class _LoggedRun(NamedTuple):
     model: str | None
     """Path of the model file. None if it was unknown, or in a line of an older nbtext."""
     documents: int
+    """Number of documents of the run."""
     metrics: Mapping[str, tuple[MeanStd, MeanStd]]
     """Metrics of the run and of training, by name."""
     predictions: Mapping[str, tuple[int, int]]
@@ -294,6 +295,7 @@ class DriftRun(NamedTuple):
     model: str | None
     """Path of the last run's model file."""
     documents: int
+    """Number of documents of all runs."""
     metrics: Mapping[str, MetricDrift]
     """The drift of `DRIFT_METRICS` and of `PREDICTIONS` by name."""
 

@@ -139,6 +139,7 @@ class _CorpusComparison:
         self._add_to(self._test, documents)
 
     def _add_to(self, corpus: _HashedDocuments, documents: Sequence[Document]) -> None:
+        """Add the ids and hashes of documents to ``corpus`` in place."""
         texts, fields, values = collect_contents([_drop_fields(document) for document in documents])
         matrix = self._counter.count(texts, fields, values).to_matrix()
         corpus.hashes.append(_hash_words(matrix))
@@ -264,8 +265,8 @@ def count_sampled_leaks(test_hashes: Keys, sample_hashes: Keys, bound: int) -> S
     H. Kaplan, 2007).
     """
     checked_hashes = test_hashes
-    is_whole_corpus = bound == MAX_HASH
-    if not is_whole_corpus:
+    has_whole_corpus = bound == MAX_HASH
+    if not has_whole_corpus:
         checked_hashes = test_hashes[test_hashes < np.uint64(bound)]
     # numpy 2.0 fails without ``kind``, because it tries a table of all 64-bit numbers.
     is_leaked = np.isin(checked_hashes, sample_hashes, kind="sort")

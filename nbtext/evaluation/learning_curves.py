@@ -61,6 +61,7 @@ class Forecast(NamedTuple):
     """The accuracy at a larger number of training documents, or the reason why it is unknown."""
 
     documents: int
+    """Number of training documents."""
     value: float | None = None
     interval: Interval | None = None
     """95 % of the forecasts from resampled runs, widened on both sides by the largest misfit."""
@@ -71,12 +72,13 @@ class Forecast(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """Metrics of models of one number of training documents: means and bands over runs.
+    """Metrics of models with one number of training documents: means and bands over runs.
 
     95 % of the runs are within the band.
     """
 
     documents: int
+    """Number of training documents."""
     accuracy: float
     accuracy_band: Interval
     macro_f1: float

@@ -133,7 +133,7 @@ class Trial:
     count_seconds: float = 0.0
     """Time to count the documents."""
     entries: int = 0
-    """Entries of the document-term matrix."""
+    """Number of entries of the document-term matrix."""
 
     @property
     def is_better(self) -> bool | None:

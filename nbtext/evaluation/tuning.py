@@ -209,7 +209,7 @@ class Search:
         stages = plan_stages(
             len(self.documents), self.n_folds, len(candidates), growing=self.is_staged
         )
-        with start_progress("setting", len(candidates)) as report:
+        with start_progress("setting", len(candidates)) as report_progress:
             for stage in stages:
                 feasible = [
                     candidate for candidate in candidates if self._fits_memory(candidate, stage)
@@ -226,7 +226,7 @@ class Search:
                     self.trials.append(trial)
                     self.chosen = self._choose()
                     tried_names = {tried.candidate.name for tried in self.trials}
-                    report(
+                    report_progress(
                         len(tried_names),
                         self._describe_chosen(),
                         self.clock.compute_elapsed_fraction,

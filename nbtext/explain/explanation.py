@@ -236,7 +236,9 @@ class Explainer:
             attributes=self._explain_attributes(document, matrix, pair),
             is_exact=is_exact,
         )
-        notice = None if block.lengths[row] else explain_missing_terms(document)
+        notice = None
+        if not block.lengths[row]:
+            notice = explain_missing_terms(document)
         return ExplainedDocument(document.id, explanation, notice=notice)
 
     def _explain_attributes(

@@ -598,7 +598,8 @@ class TokenTracer:
                 _Span(first, last, self._analyse_words(prefix, form[first:last], segmentation))
                 for first, last in pairs or [(start, end)]
             ]
-            if is_run and self._char_ngram_sizes and not prefix:  # fields have no such n-grams
+            # Character n-grams are never counted together with words and pairs, or in fields.
+            if is_run and self._char_ngram_sizes and not prefix:
                 extra_terms = self._find_run_char_ngrams(form[start:end])
             if is_run and extra_terms:
                 first_words = spans[0].words  # changed in place

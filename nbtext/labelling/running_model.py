@@ -87,27 +87,27 @@ class RunningModel:
         self._pool = pool
         self._log_counts_by_term = pool.log_counts[pool.entries_by_term]
         self._total_pseudo_count = LABELLING_PSEUDO_COUNT * pool.n_terms
-        self._documents = np.zeros(0, np.int64)
+        self._n_documents = np.zeros(0, np.int64)
         """D_k, shape (n_rows,)."""
-        self._tokens = np.zeros(0, np.int64)
+        self._log_count_totals = np.zeros(0, np.int64)
         """N_k in units of 1 / `LOG_COUNT_SCALE`, shape (n_rows,)."""
-        self._counts = np.zeros((0, pool.n_terms), np.int64)
+        self._log_counts = np.zeros((0, pool.n_terms), np.int64)
         """m_jk in units of 1 / `LOG_COUNT_SCALE`, shape (n_rows, n_terms)."""
-        self._sums = np.zeros((0, len(pool)), np.int64)
+        self._ratio_sums = np.zeros((0, len(pool)), np.int64)
         """The sum over j in s_k(d), shape (n_rows, n_docs)."""
         self._is_seeded = np.zeros(0, np.bool_)
         """True if a row is possible without documents, shape (n_rows,)."""
         for index, seed in enumerate(seeds):
             self.add_class()
             pseudo_counts = np.rint(seed.pseudo_counts * LOG_COUNT_SCALE).astype(np.int64)
-            np.add.at(self._counts[index], seed.terms, pseudo_counts)  # terms may be repeated
+            np.add.at(self._log_counts[index], seed.terms, pseudo_counts)  # terms may be repeated
             self._is_seeded[index] = True
         self._recompute_sums()
 
     @property
     def _n_rows(self) -> int:
         """Number of rows of the tables. For single-label documents, the number of classes K."""
-        return len(self._documents)
+        return len(self._n_documents)
 
     def add_class(self) -> None:
         """Add a class without documents."""
@@ -115,7 +115,7 @@ class RunningModel:
 
     def is_empty(self, index: int) -> bool:
         """Return True if a class has neither documents nor seeds."""
-        return not (self._documents[index] or self._is_seeded[index])
+        return not (self._n_documents[index] or self._is_seeded[index])
 
     def drop_last_class(self) -> None:
         """Remove the last class, which must not have documents."""
@@ -123,20 +123,28 @@ class RunningModel:
 
     def _resize(self, n_rows: int) -> None:
         """Resize all tables in place, because copies of large tables are slow."""
-        for table in (self._documents, self._tokens, self._counts, self._sums, self._is_seeded):
+        for table in (
+            self._n_documents,
+            self._log_count_totals,
+            self._log_counts,
+            self._ratio_sums,
+            self._is_seeded,
+        ):
             table.resize((n_rows, *table.shape[1:]), refcheck=False)
 
     def add(self, document: DocumentNeighbours, truth: TrueLabels, sign: int = 1) -> None:
         """Add a document to its class. With ``sign`` −1, remove it again."""
         for index in truth.tolist():
             terms = document.terms
-            class_counts = self._counts[index]
+            class_counts = self._log_counts[index]  # a view, changed in place
             old_ratios = _compute_log_ratios(class_counts[terms])
             class_counts[terms] += sign * document.log_counts
             changes = _compute_log_ratios(class_counts[terms]) - old_ratios
-            self._pool.propagate(document, changes, self._log_counts_by_term, self._sums[index])
-            self._documents[index] += sign
-            self._tokens[index] += sign * int(document.log_counts.sum())
+            self._pool.propagate(
+                document, changes, self._log_counts_by_term, self._ratio_sums[index]
+            )
+            self._n_documents[index] += sign
+            self._log_count_totals[index] += sign * int(document.log_counts.sum())
 
     def add_rows(self, rows: Ints, truth: TrueLabels) -> None:
         """Add documents all at once, to classes without documents.
@@ -146,17 +154,17 @@ class RunningModel:
         pool = self._pool
         entries, positions = pool.find_entries(rows)
         terms = pool.matrix.terms[entries]
-        np.add.at(self._counts, (truth[positions], terms), pool.log_counts[entries])
-        self._documents += np.bincount(truth, minlength=self._n_rows)
+        np.add.at(self._log_counts, (truth[positions], terms), pool.log_counts[entries])
+        self._n_documents += np.bincount(truth, minlength=self._n_rows)
         self._recompute_sums()
 
     def _recompute_sums(self) -> None:
         """Compute N_k and the sums of s_k(d) from m_jk."""
         pool = self._pool
         for index in range(self._n_rows):
-            self._tokens[index] = self._counts[index].sum()
-            log_ratios = _compute_log_ratios(self._counts[index])
-            self._sums[index] = pool.sum_by_document(
+            self._log_count_totals[index] = self._log_counts[index].sum()
+            log_ratios = _compute_log_ratios(self._log_counts[index])
+            self._ratio_sums[index] = pool.sum_by_document(
                 log_ratios[pool.matrix.terms] * pool.log_counts
             )
 
@@ -165,11 +173,11 @@ class RunningModel:
 
         The score of a class without documents and seeds is −inf.
         """
-        scores = self._sums[:, rows] / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
-        log_tokens = self._compute_log_tokens(self._tokens)
-        scores -= self._pool.log_count_sums[rows] * log_tokens[:, np.newaxis]
-        prior = (self._documents + 1) / (self._documents.sum() + self._n_rows)
-        is_possible = (self._documents > 0) | self._is_seeded
+        scores = self._ratio_sums[:, rows] / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
+        log_normalizers = self._compute_log_normalizers(self._log_count_totals)
+        scores -= self._pool.log_count_sums[rows] * log_normalizers[:, np.newaxis]
+        prior = (self._n_documents + 1) / (self._n_documents.sum() + self._n_rows)
+        is_possible = (self._n_documents > 0) | self._is_seeded
         scores += np.where(is_possible, np.log(prior), -np.inf)[:, np.newaxis]
         return scores
 
@@ -186,21 +194,21 @@ class RunningModel:
         entries, positions = pool.find_entries(rows)
         terms = pool.matrix.terms[entries]
         log_counts = pool.log_counts[entries].astype(np.int64)
-        log_ratios = _compute_log_ratios(self._counts[truth[positions], terms] - log_counts)
+        log_ratios = _compute_log_ratios(self._log_counts[truth[positions], terms] - log_counts)
         sums = np.zeros(rows.size, np.int64)
         np.add.at(sums, positions, log_ratios * log_counts)
         log_count_sums = pool.log_count_sums[rows]
-        own_tokens = np.rint(log_count_sums * LOG_COUNT_SCALE).astype(np.int64)
-        tokens = self._tokens[truth] - own_tokens
-        n_remaining = self._documents[truth] - 1
+        own_totals = np.rint(log_count_sums * LOG_COUNT_SCALE).astype(np.int64)
+        totals = self._log_count_totals[truth] - own_totals
+        n_remaining = self._n_documents[truth] - 1
         log_prior = np.where(
             (n_remaining > 0) | self._is_seeded[truth],
-            np.log((n_remaining + 1) / (self._documents.sum() + self._n_rows)),
+            np.log((n_remaining + 1) / (self._n_documents.sum() + self._n_rows)),
             -np.inf,
         )
         scores[truth, np.arange(rows.size)] = (
             sums / (LOG_RATIO_SCALE * LOG_COUNT_SCALE)
-            - log_count_sums * self._compute_log_tokens(tokens)
+            - log_count_sums * self._compute_log_normalizers(totals)
             + log_prior
         )
         return scores
@@ -228,9 +236,9 @@ class RunningModel:
 
     def score_terms(self, document: DocumentNeighbours) -> Floats:
         """Return the contributions of a document's terms to s_k, shape (n_classes, n_terms)."""
-        log_ratios = _compute_log_ratios(self._counts[:, document.terms]) / LOG_RATIO_SCALE
-        log_tokens = self._compute_log_tokens(self._tokens)[:, np.newaxis]
-        return document.log_counts / LOG_COUNT_SCALE * (log_ratios - log_tokens)
+        log_ratios = _compute_log_ratios(self._log_counts[:, document.terms]) / LOG_RATIO_SCALE
+        log_normalizers = self._compute_log_normalizers(self._log_count_totals)[:, np.newaxis]
+        return document.log_counts / LOG_COUNT_SCALE * (log_ratios - log_normalizers)
 
     @staticmethod
     def predict(log_posterior: Floats) -> TrueLabels:
@@ -270,9 +278,9 @@ class RunningModel:
             prior_exponent=COUNT_TEMPERATURE_EXPONENT,
         )
 
-    def _compute_log_tokens(self, tokens: Ints) -> Floats:
+    def _compute_log_normalizers(self, totals: Ints) -> Floats:
         """Return log((N_k + αV) / αV), which is 0 for a class without documents."""
-        return np.log1p(tokens / LOG_COUNT_SCALE / self._total_pseudo_count)
+        return np.log1p(totals / LOG_COUNT_SCALE / self._total_pseudo_count)
 
 
 def _compute_log_ratios(log_counts: Ints) -> Ints:
@@ -300,13 +308,18 @@ class RunningMultiLabelModel(RunningModel):
     def add_class(self) -> None:
         """Add a label that no document has."""
         self._resize(self._n_rows + 2)
-        for table in (self._documents, self._tokens, self._counts, self._sums):
+        for table in (
+            self._n_documents,
+            self._log_count_totals,
+            self._log_counts,
+            self._ratio_sums,
+        ):
             table[-1] = table[0]  # the rest of the new label are all documents
         self._is_seeded[:] = True  # a label and its rest are always possible
 
     def is_empty(self, index: int) -> bool:
         """Return True if no document has the label."""
-        return not self._documents[_WITH_LABEL][index]
+        return not self._n_documents[_WITH_LABEL][index]
 
     def drop_last_class(self) -> None:
         """Remove the last label."""
@@ -344,7 +357,7 @@ class RunningMultiLabelModel(RunningModel):
 
     def encode_labels(self, labels: LabelSets) -> TrueLabels:
         """Return a mask of the labels of each document, shape (n_docs, n_labels)."""
-        return labels.to_mask(self._documents[_WITH_LABEL].size)
+        return labels.to_mask(self._n_documents[_WITH_LABEL].size)
 
     @staticmethod
     def select_labels(probabilities: Floats) -> Mask:
@@ -381,8 +394,8 @@ class RunningMultiLabelModel(RunningModel):
         self, held_out_scores: Floats, truth: TrueLabels, lengths: Ints
     ) -> Calibration:
         """Fit a calibration of all labels to leave-one-out log odds, shape (n_labels, n_docs)."""
-        log_with = np.log(self._documents[_WITH_LABEL] + 1)
-        log_without = np.log(self._documents[_WITHOUT_LABEL] + 1)
+        log_with = np.log(self._n_documents[_WITH_LABEL] + 1)
+        log_without = np.log(self._n_documents[_WITHOUT_LABEL] + 1)
         return fit_label_calibration(
             held_out_scores.T, truth, lengths, weights=None, prior=log_with - log_without
         )
@@ -396,7 +409,10 @@ class RunningMultiLabelModel(RunningModel):
 
 
 def _subtract_rest(table: Floats) -> Floats:
-    """Return the rows of documents with each label minus the rows of the rest, (n_labels, …)."""
+    """Return the rows of documents with each label minus the rows of the rest, (n_labels, …).
+
+    The denominators of priors cancel.
+    """
     return table[_WITH_LABEL] - table[_WITHOUT_LABEL]
 
 

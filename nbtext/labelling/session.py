@@ -134,7 +134,7 @@ class Session:
         self.representativeness = Representativeness(pool)
         _ = pool.log_count_sums, pool.documents_by_term  # computed now, not at the first key press
         self.labels: dict[int, Label] = {}
-        """The label or label set of each labelled row, in the order of labelling."""
+        """The label or label set of each labelled row, in the order of labelling, for `undo`."""
         self._is_waiting = np.arange(len(pool)) < self.n_asked
         """Mask of the documents that wait for a label, shape (n_docs,)."""
         generator = np.random.default_rng(plan.seed)
@@ -143,6 +143,7 @@ class Session:
         odd_factor = even_factor + np.uint64(1)
         random_keys = pool.hashes[: self.n_asked] * odd_factor
         self._random_order = np.argsort(random_keys, kind="stable")
+        """The first ``n_asked`` rows in random order."""
         self._n_suggested = 0
         """Number of documents that `suggest` has yielded."""
         self._skips: list[Skip] = []
@@ -175,12 +176,12 @@ class Session:
         return format_quantity(len(self.labels), self.model.answer_noun)
 
     def get_note(self, row: int) -> str:
-        """Return a note about a document for the screen. Only reviews have notes."""
+        """Return a note about a document for the screen. `ReviewSession` has notes."""
         del row
         return ""
 
     def get_current_label(self, row: int) -> Label | None:
-        """Return the label that a document has before it is asked about. Only reviews have one."""
+        """Return the label before the question, which documents of a `ReviewSession` have."""
         del row
         return None
 
@@ -190,7 +191,7 @@ class Session:
             return None
         n_questions = len(self.labels) + self._n_suggested
         proportion = self.plan.random_proportion
-        # Random questions are spread evenly. A question is random if their due number grows by 1.
+        # Random questions are spread evenly: with this question, one more of them is due.
         is_random = int((n_questions + 1) * proportion) > int(n_questions * proportion)
         if not is_random and self.plan.strategy != "random" and len(self.classes) > 1:
             scores = compute_acquisition_scores(
