@@ -149,7 +149,7 @@ class _MistakeEntry(NamedTuple):
 
 
 class _ConfidentMistakes:
-    """The `MAX_QUOTED_MISTAKES` documents with the most probable wrong predictions.
+    """Up to `MAX_QUOTED_MISTAKES` documents with the most probable wrong predictions.
 
     Of documents with the same text and label, only the first is quoted.
     """

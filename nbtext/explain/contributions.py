@@ -203,6 +203,7 @@ def _measure_removals(
 def _compute_log_odds(
     classifier: Classifier, matrix: DocumentTermMatrix, pair: tuple[int, int]
 ) -> Floats:
+    """Return the log odds of the first class of ``pair`` over the second class, (n_docs,)."""
     scores, _ = classifier.joint_log_likelihood(matrix)
     return compute_pair_log_odds(scores, pair)
 

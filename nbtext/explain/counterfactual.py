@@ -128,7 +128,7 @@ class WhyNotFinder:
 
     def _find_strongest_opponent(self, reduced: _ReducedDocument) -> str | None:
         """Return the word that adds most against the label, or None if no word does."""
-        posterior = self._model.posterior_type(reduced.scores)
+        posterior = self._model.posterior_type(reduced.scores)  # only the order matters
         [rival] = posterior.find_rivals(np.array([self._wanted_index])).tolist()
         contributions, _, _ = compute_word_contributions(
             self._model, reduced.words, reduced.counts, (self._wanted_index, rival)
