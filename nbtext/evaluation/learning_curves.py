@@ -244,7 +244,7 @@ def _choose_training_sizes(max_size: int, n_classes: int, n_sizes: int) -> Ints:
     """Return at most ``n_sizes`` ascending sizes in geometric progression up to ``max_size``."""
     min_size = max(max_size / MAX_SIZE_RATIO, MIN_MEAN_DOCUMENTS_PER_CLASS * n_classes)
     min_size = min(min_size, max_size)
-    sizes = np.geomspace(max_size, min_size, n_sizes)  # only the first size if there is one
+    sizes = np.geomspace(max_size, min_size, n_sizes)  # a single size is ``max_size``
     return np.unique(np.round(sizes).astype(np.int64))
 
 
