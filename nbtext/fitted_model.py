@@ -1,7 +1,6 @@
 """A trained model: its counts, the parameters fitted to them, and its classifier.
 
-Training makes a `FittedModel`, a model file contains one, and all commands score documents with
-one.
+Training makes a `FittedModel`, which a model file contains. All commands score documents with it.
 """
 
 from __future__ import annotations
@@ -73,26 +72,26 @@ if TYPE_CHECKING:
     from nbtext.type_names import Arrays, AttributeValues, Fields, Floats, Ints, Mask, Numbers
 
 CLEAR_WIN_STD_ERRORS = 2.0
-"""An alternative is clearly better if its gain is more than this many standard errors."""
+"""A setting is clearly better than another if its gain is more than this many standard errors."""
 
 UNCERTAIN_WIN_STD_ERRORS = 3.0
-"""A gain of fewer standard errors is measured again on more documents."""
+"""A positive gain of fewer standard errors is measured again on more documents."""
 
 MIN_CLEAR_DOCUMENTS = 50
-"""With fewer held-out documents no alternative is clearly better."""
+"""With fewer held-out documents no setting counts as clearly better."""
 
 MAX_ROUNDING_NATS = 1e-9
-"""Limit of the difference of mean losses that rounding can cause."""
+"""Equal mean losses differ by at most this because of rounding."""
 
 MIN_COMPARED_DOCUMENTS = 10
-"""With fewer held-out documents nothing is compared."""
+"""With fewer held-out documents settings are not compared."""
 
 
 @dataclass(frozen=True)
 class PairedTest:
     """Comparison of the log losses of the same held-out documents under two settings.
 
-    The second setting is the alternative to the first.
+    The second setting is the alternative to the first. The fields have these names in model files.
     """
 
     gain: float
@@ -112,10 +111,10 @@ class PairedTest:
         gains = losses - alternative_losses
         gains = gains[~np.isnan(gains)]
         if gains.size < MIN_COMPARED_DOCUMENTS:
-            return cls(0.0, 0.0, int(gains.size))
+            return cls(gain=0.0, error=0.0, documents=int(gains.size))
         gain = gains.mean()
         error = gains.std(ddof=1) / np.sqrt(gains.size)
-        # A model file contains six significant digits.
+        # Rounded here to the six digits of a model file, so that a loaded model is equal.
         return cls(float(f"{gain:.6g}"), float(f"{error:.6g}"), int(gains.size))
 
     @property
@@ -126,15 +125,16 @@ class PairedTest:
 
     @property
     def keeps_stop_words(self) -> bool:
-        """True if a test whose alternative is to keep stop words decides for them.
+        """True if this test of a model with stop words as the alternative decides to keep them.
 
-        With enough documents the alternative must be clearly better. With few documents no
-        difference is clear, so a model with stop words only must not be worse by more than the
-        standard error: dropping words that separate the classes costs more than keeping noise.
+        With enough documents this model must be clearly better. With few documents no difference
+        is clear, so it is enough that this model is not worse by more than the standard error:
+        dropping words that separate the classes costs more than keeping noise.
         """
         has_few_documents = MIN_COMPARED_DOCUMENTS <= self.documents < MIN_CLEAR_DOCUMENTS
         if not has_few_documents:
             return self.is_clear
+        # Without a difference stop words are dropped.
         is_different = abs(self.gain) > MAX_ROUNDING_NATS
         return is_different and self.gain > -self.error
 
@@ -146,34 +146,37 @@ class PairedTest:
     def needs_more_documents(self) -> bool:
         """True if the gain is uncertain, so that more documents might change the decision.
 
-        An alternative that is worse on the first documents is not tested further.
+        An alternative that is worse on the first documents is not tested on more documents.
         """
         return 0 < self.gain < UNCERTAIN_WIN_STD_ERRORS * self.error
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The settings that training chose for ``auto``, and the comparisons behind them."""
+    """The settings that training chose for ``auto``, and the tests by which it chose them.
+
+    The fields have these names in model files.
+    """
 
     stop_words_kept: bool = False
     """Whether the model uses stop words."""
     stop_words: PairedTest | None = None
-    """Test of keeping stop words instead of dropping them; None if they were not compared."""
+    """Test of keeping stop words instead of dropping them. None if training made no such test."""
     pseudo_count: float | None = None
-    """The chosen pseudo-count; None for the default choice, usually that of greatest evidence."""
+    """The chosen pseudo-count. None if the settings or the classifier determine it, not a test."""
     smoothing: PairedTest | None = None
-    """Test of the best pseudo-count instead of that of greatest evidence.
+    """Test of the best other pseudo-count instead of the pseudo-count of greatest evidence.
 
-    None if no pseudo-counts were compared.
+    None if training made no such test.
     """
     sides: tuple[str, ...] = (PAIRS,)
-    """Segmentations of scripts without spaces that the model uses: pairs, words, or both."""
+    """Segmentations of scripts without spaces that the model uses: ``pairs``, ``words`` or both."""
     unspaced: PairedTest | None = None
-    """Test of the best other segmentation instead of pairs; None if they were not compared."""
+    """Test of the best other segmentation instead of pairs. None if training made no such test."""
 
     @property
     def stop_words_description(self) -> str:
-        """The choice for stop words and its gain, or "" if they were not compared.
+        """The choice for stop words and the gain of keeping them, or "" without a test.
 
         >>> choices = Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096))
         >>> choices.stop_words_description
@@ -186,7 +189,7 @@ class Choices:
 
     @property
     def unspaced_description(self) -> str:
-        """The choice for scripts without spaces and its gain, or "" if it is only pairs.
+        """The segmentations and their gain, or "" if the model uses only pairs.
 
         >>> choices = Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400))
         >>> choices.unspaced_description
@@ -198,18 +201,18 @@ class Choices:
 
     @property
     def smoothing_description(self) -> str:
-        """The gain of the chosen pseudo-count, or "" if it is that of greatest evidence."""
+        """The gain of the chosen pseudo-count, or "" if no test decided."""
         if self.pseudo_count is None or self.smoothing is None:
             return ""
         return f"{self.smoothing} than by evidence"
 
 
 NO_CHOICES = Choices()
-"""Choices without a comparison: drop stop words, use the pseudo-count of greatest evidence."""
+"""Choices without a test: drop stop words, and count scripts without spaces by pairs."""
 
 
 def find_dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choices) -> Mask:
-    """Return a mask of the terms that were counted to compare them, but not chosen, (n_terms,)."""
+    """Return a mask of the terms that were counted for a test and not chosen, shape (n_terms,)."""
     is_dropped = np.zeros(len(vocabulary), np.bool_)
     if settings.counts_stop_words and not choices.stop_words_kept:
         is_dropped |= mask_stop_words(vocabulary)
@@ -220,28 +223,26 @@ def find_dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choi
 
 
 class CalibrationQuality(TypedDict):
-    """Quality of the posteriors of held-out documents of the sample.
+    """Metrics of the posteriors of held-out documents, before and after calibration.
 
-    The metrics are log loss (log_loss), Brier score (brier) and calibration error (ece).
+    The names of the metrics are log_loss, brier (Brier score) and ece (calibration error).
     """
 
     documents: int
-    """Number of these documents."""
+    """Number of held-out documents."""
     before: dict[str, float]
-    """Metrics before calibration, by name."""
     after: dict[str, float]
-    """Metrics after calibration, by name."""
 
 
 class UnlabelledSummary(NamedTuple):
-    """Results of training on unlabelled documents, whose counts are a layer of the statistics."""
+    """Results of training on unlabelled documents."""
 
     documents: int
     """Number of unlabelled documents that were read."""
     losses: Mapping[str, float]
     """Mean log loss of held-out labelled documents, in nats, by weight of unlabelled documents.
 
-    The weight of the lowest loss was chosen. Empty if there were no labelled documents.
+    The weight with the lowest loss was chosen. Empty if there were no labelled documents.
     """
 
 
@@ -250,36 +251,37 @@ class FittedParameters:
     """The parameters that training fits to the counts."""
 
     selected_terms: Mask
-    """The terms that the classifier uses, shape (n_terms,)."""
+    """True for the terms that the classifier uses, shape (n_terms,)."""
     smoothing: float
     """Pseudo-count of the terms that `own_pseudo_counts` does not contain."""
     calibration: Calibration = UNCALIBRATED
     calibration_quality: CalibrationQuality | None = None
     """None if no calibration was fitted."""
     typicality: Typicality | None = None
-    """None if the likelihoods of documents cannot be compared under this classifier."""
+    """None if likelihoods of documents under this classifier cannot be compared."""
     profile: Profile | None = None
-    """Mean statistics of held-out documents of the sample; None if no calibration was fitted."""
+    """Means over held-out documents, to detect drift. None if no calibration was fitted."""
     classifier_arrays: Arrays = field(default_factory=dict)
     """The arrays that the classifier stores in addition to the statistics, by name."""
     own_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
-    """The pseudo-counts that the user set for single terms."""
+    """The pseudo-counts that the user set for certain terms."""
     choices: Choices = NO_CHOICES
     weights: CountWeights = UNWEIGHTED
     """Weights of classes, and seed words."""
     unlabelled_summary: UnlabelledSummary | None = None
     """None if the model was trained without unlabelled documents."""
     held_out_posteriors: HeldOutPosteriors | None = None
-    """Stored only if the classifier needs all documents, or the model has derived layers.
+    """None unless the classifier needs all documents, or unlabelled documents were used.
 
-    `nbtext.model.training.compute_held_out_posteriors` returns them for every model.
+    For other models `nbtext.model.training.compute_held_out_posteriors` computes them.
     """
 
 
 def find_own_pseudo_counts(statistics: CellCounts, settings: Settings) -> TermPseudoCounts:
-    """Return the pseudo-counts that the user set for single terms of the vocabulary.
+    """Return the pseudo-counts that the user set for certain terms of the vocabulary.
 
-    ``settings`` are the result of `nbtext.model.training.resolve_smoothing_terms`.
+    ``settings`` are the result of `nbtext.model.training.resolve_smoothing_terms`. Maximum
+    likelihood ("ml") uses no pseudo-counts.
     """
     smoothing = settings.smoothing
     if not isinstance(smoothing, TermSmoothing) or settings.estimate == "ml":
@@ -300,7 +302,11 @@ def build_training(
     documents: CountedDocuments | None = None,
     sample: CountedDocuments | None = None,
 ) -> Training:
-    """Return the input from which a classifier is estimated."""
+    """Return the input from which a classifier is estimated.
+
+    ``documents`` are all training documents, and ``sample`` is the sample of them that the model
+    stores. Pass None if the classifier does not need them.
+    """
     return Training(
         statistics,
         parameters.selected_terms,
@@ -320,7 +326,8 @@ def restore_classifier(
 ) -> Classifier:
     """Return the classifier that fitted parameters define.
 
-    Raise `ModelError` if its arrays are invalid.
+    ``documents`` are as in `build_training`. Raise `ModelError` if the arrays of the classifier are
+    invalid.
     """
     classifier_class = select_classifier_class(statistics, settings)
     training = build_training(statistics, parameters, settings, documents)
@@ -328,9 +335,10 @@ def restore_classifier(
 
 
 def get_fixed_pseudo_count(smoothing: Smoothing) -> float | None:
-    """Return the pseudo-count that a setting has for all terms without their own.
+    """Return the pseudo-count that the user set for all terms, except terms with their own.
 
-    The first of two numbers is returned. Return None for the name of a method of training.
+    Of two numbers return the first. Return None if the setting is the name of a method by which
+    training chooses the pseudo-count.
     """
     if isinstance(smoothing, str):
         return None
@@ -356,7 +364,7 @@ def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) ->
 def require_trainable(
     settings: Settings, statistics: ClassStatistics, seeds: SeedTerms = ()
 ) -> None:
-    """Raise `UsageError` if the settings do not support the counts.
+    """Raise `UsageError` if a model with the settings cannot be trained on the counts.
 
     Settings may not support seed words, weights of documents, or several labels, or may name
     classes that the counts do not have.
@@ -364,19 +372,24 @@ def require_trainable(
     requests = []
     if seeds:
         requests.append(SEED_WORDS)
-    if statistics.weight_unit != 1:
+    has_weighted_documents = statistics.weight_unit != 1
+    if has_weighted_documents:
         requests.append(DOCUMENT_WEIGHTS)
-    require_compatible_settings(
-        settings, *requests, *list_label_requests(statistics.posterior_type)
-    )
-    # The results are not needed: both raise an error for settings that do not fit the classes.
+    requests.extend(list_label_requests(statistics.posterior_type))
+    require_compatible_settings(settings, *requests)
+    # The results are not needed: both functions raise an error for an unknown class.
     compute_class_prior(settings.class_prior, statistics)
     if isinstance(settings.class_weight, dict):
-        expand_class_values(settings.class_weight, statistics.classes, "--class-weight", None)
+        expand_class_values(
+            settings.class_weight, statistics.classes, option="--class-weight", default=None
+        )
 
 
 def require_additive(settings: Settings, counts: CorpusCounts | None = None) -> None:
-    """Raise `UsageError` for a model that cannot be changed exactly through its counts."""
+    """Raise `UsageError` if adding and subtracting counts does not change a model exactly.
+
+    Without ``counts``, check only the settings.
+    """
     requests = [EXACT_CHANGE]
     if counts is not None and counts.uses_unlabelled:
         requests.append(UNLABELLED_TRAINING)
@@ -391,13 +404,13 @@ class ScoredTexts(NamedTuple):
     posterior: Posterior
     """The calibrated posterior of each text."""
     lengths: Ints
-    """Number of tokens of terms that the classifier uses, shape (n_docs,)."""
+    """Number of tokens that the classifier uses, shape (n_docs,)."""
     unknown_tokens: Ints
     """Number of all other tokens, shape (n_docs,)."""
 
     @property
     def log_posterior(self) -> Floats:
-        """Return log p(C_k | d), in nats, shape (n_docs, n_classes)."""
+        """log p(C_k | d), in nats, shape (n_docs, n_classes)."""
         return self.posterior.log_p
 
 
@@ -407,18 +420,18 @@ class FittedModel:
 
     settings: Settings
     stop_list: Sequence[str]
-    """The stop words, whether training chose to use them or not."""
+    """The list of stop words. `Choices.stop_words_kept` shows whether the model uses them."""
     counts: CorpusCounts
-    """Class statistics and sample."""
+    """Counts of the training documents by class, and the sample of these documents."""
     parameters: FittedParameters
     written_by: Mapping[str, str]
-    """The versions of the packages that made the model."""
+    """The versions of the packages that made the model, by name."""
     label_kind: str
     """One of `nbtext.model.schema.LABEL_KINDS`."""
 
     @cached_property
     def statistics(self) -> ClassStatistics:
-        """The counts by class, with documents and classes weighted as in training."""
+        """The counts by class, weighted by ``class_weight``, with the counts of seed words."""
         return estimate_statistics(self.counts.table, self.parameters.weights)
 
     @property
@@ -433,7 +446,7 @@ class FittedModel:
 
     @cached_property
     def classifier(self) -> Classifier:
-        """The classifier of documents, with their attributes if the model has any."""
+        """The classifier of documents: of their texts, and of attributes if the model has any."""
         return restore_classifier(self.statistics, self.parameters, self.settings)
 
     @property
@@ -443,18 +456,21 @@ class FittedModel:
 
     @cached_property
     def attributes(self) -> AttributeLikelihoods | None:
-        """The distributions of the attributes; None for a model of texts only."""
+        """The distributions of the attributes in each class; None for a model of texts only."""
         return get_attribute_likelihoods(self.classifier)
 
     @cached_property
     def language_models(self) -> LanguageModels:
-        """The language models of the classes, for any classifier."""
+        """The language models of the classes, even if the classifier does not use them."""
         training = build_training(self.statistics, self.parameters, self.settings)
         return training.estimate_language_models(self.statistics)
 
     @cached_property
     def text_terms(self) -> Mask:
-        """Mask of the terms of texts, all terms but categories and dropped terms, (n_terms,)."""
+        """Mask of the terms of texts, shape (n_terms,).
+
+        It excludes values of categorical attributes, and terms that training dropped.
+        """
         vocabulary = self.statistics.vocabulary
         is_dropped = find_dropped_terms(vocabulary, self.settings, self.parameters.choices)
         return ~mask_categories(vocabulary) & ~is_dropped
@@ -471,7 +487,7 @@ class FittedModel:
 
     @property
     def analysis(self) -> Analysis:
-        """How documents to classify are counted: without the terms that training dropped."""
+        """How to count new documents: like training documents, without dropped terms."""
         choices = self.parameters.choices
         return Analysis(self.settings, self.stop_list).with_choices(
             keep_stop_words=choices.stop_words_kept, segmentations=choices.sides
@@ -479,33 +495,33 @@ class FittedModel:
 
     @cached_property
     def counter(self) -> LockedCounter:
-        """Counter of documents to classify."""
+        """Counter of new documents by `analysis`."""
         return LockedCounter(partial(DocumentCounter, self.analysis, self.statistics.vocabulary))
 
     @property
     def max_block_documents(self) -> int:
-        """Limit of documents to score together; with very many classes it is low."""
-        return max(min(BLOCK_DOCUMENTS, MAX_BLOCK_TERM_WEIGHTS // self.statistics.n_classes), 1)
+        """Limit of documents to score together, which is low with very many classes."""
+        max_documents = MAX_BLOCK_TERM_WEIGHTS // self.statistics.n_classes
+        return max(min(BLOCK_DOCUMENTS, max_documents), 1)
 
     def score(
         self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: AttributeValues = ()
     ) -> ScoredTexts:
-        """Score documents, at most `max_block_documents`."""
+        """Score at most `max_block_documents` documents."""
         return self.score_counts(self.count_texts(texts, fields, values))
 
     def count_texts(
         self, texts: Sequence[bytes], fields: Sequence[Fields] = (), values: AttributeValues = ()
     ) -> DocumentTermMatrix:
-        """Return the counts of documents, whose number is limited only by memory."""
+        """Return the counts of any number of documents."""
         matrix = self.counter.count(texts, fields, values).to_matrix()
         if self.attributes is None:
             return matrix
-        return matrix._replace(
-            unseen_pseudo_counts=self.attributes.get_unseen_pseudo_counts(values)
-        )
+        pseudo_counts = self.attributes.get_unseen_pseudo_counts(values)
+        return matrix._replace(unseen_pseudo_counts=pseudo_counts)
 
     def score_counts(self, matrix: DocumentTermMatrix) -> ScoredTexts:
-        """Score the counts of documents, at most `max_block_documents`."""
+        """Score the counts of at most `max_block_documents` documents."""
         scores, lengths = self.classifier.joint_log_likelihood(matrix)
         log_scale_scores = self.classifier.to_log_scale(scores, lengths)
         log_posterior = self.parameters.calibration.compute_log_posterior(log_scale_scores, lengths)
@@ -513,5 +529,6 @@ class FittedModel:
         return ScoredTexts(scores, posterior, lengths, matrix.tokens - lengths)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for pickle, without cached properties: a stemmer cannot be pickled."""
+        """Return the fields, which pickle stores, without the cached properties."""
+        # A cached counter may have a stemmer, which cannot be pickled.
         return {item.name: getattr(self, item.name) for item in fields(self)}

@@ -1,6 +1,7 @@
 """Score a stream of documents with a model, and yield one `Answer` for each document, in order.
 
-`TextClassifier` and the commands use it. An unreadable document has an answer with its problem.
+`TextClassifier` and the commands use this module. The answer to an unreadable document contains the
+error.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import numpy as np
 
 from nbtext.classifiers.base import compute_log_likelihood_per_token
 from nbtext.corpus.document import Document, collect_contents, count_document_bytes
-from nbtext.counts.matrix import iter_blocks
 from nbtext.errors import DocumentError, UsageError
 from nbtext.fast_dataclasses import dataclass
 from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, look_up_kind
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from nbtext.prediction.posterior import ClassSets, Posterior
     from nbtext.type_names import Floats, Ints
 
-# Values of `Answer.abstained`, the reason to abstain. `Answer.notice` of a document with a
-# prediction is EMPTY, NO_KNOWN_TERMS or FULL_SET.
+# Reasons to abstain, the values of `Answer.abstained`. The values of `Answer.notice`, for documents
+# with a prediction, are EMPTY, NO_KNOWN_TERMS and FULL_SET.
 IMPOSSIBLE = "impossible"
 """Every class has probability zero, which can happen with maximum likelihood."""
 
@@ -39,7 +39,7 @@ NO_KNOWN_TERMS = "no-known-terms"
 """The document contains no term of the model."""
 
 LOW_PROBABILITY = "low-probability"
-"""The probability of the best class is below the threshold, or it costs less to abstain."""
+"""The best class is less probable than required, or to abstain costs less than to predict it."""
 
 LOW_PRECISION = "low-precision"
 """Predictions with this probability are not as precise as required."""
@@ -48,13 +48,13 @@ EMPTY_SET = "empty-set"
 """No class is probable enough for a prediction set with the guaranteed coverage."""
 
 FULL_SET = "full-set"
-"""Every class is in the prediction set. This is a notice, not a reason to abstain."""
+"""Every class is in the prediction set. Only a notice, not a reason to abstain."""
 
 NO_LABEL = "no-label"
 """The multi-label document most probably has none of the labels."""
 
 ATYPICAL = "atypical"
-"""The document is less typical, compared with training documents of its length, than required."""
+"""The document is less typical than required, among training documents of about its length."""
 
 
 class RankedClass(NamedTuple):
@@ -73,6 +73,7 @@ class Answer(NamedTuple):
     """The predicted labels of one document, or the reason to abstain."""
 
     id: str
+    """Name of the document."""
     labels: tuple[str, ...] = ()
     """The predicted labels, the most probable first.
 
@@ -81,17 +82,17 @@ class Answer(NamedTuple):
     probabilities: tuple[float, ...] = ()
     """Probability of each label."""
     abstained: str | None = None
-    """Reason to abstain; None for an answer with labels."""
+    """Reason to abstain, one of the constants above; None for an answer with labels."""
     problem: DocumentError | None = None
-    """Why the document could not be read; None for a readable document."""
+    """The error of an unreadable document; None for a readable document."""
     notice: str | None = None
-    """Why the prediction says little about the document; None for most predictions."""
+    """Why the prediction says little, one of the constants above; None for most predictions."""
     expected_cost: float | None = None
-    """Expected cost of the prediction; None for a decision rule without costs."""
+    """Expected cost of the prediction; None if the decision rule has no costs."""
     ranked: tuple[RankedClass, ...] = ()
     """The most probable classes, as many as requested, or the classes of the prediction set."""
     columns: tuple[str, ...] = ()
-    """Extra columns of the document."""
+    """Values of the columns of the document that the output repeats."""
 
     @property
     def label(self) -> str | None:
@@ -106,14 +107,14 @@ class Answer(NamedTuple):
 
 @dataclass()
 class AnswerCounts:
-    """Numbers of answers that abstain, or have no known terms, in a stream."""
+    """Numbers of answers in a stream that abstain, or whose documents have no known terms."""
 
     n_abstained: int = 0
     n_without_known_terms: int = 0
-    """Documents that contain no term of the model. All get the same prediction."""
+    """Answers to documents that contain no term of the model, which all get the same prediction."""
 
     def observe(self, answers: Iterable[Answer]) -> Iterator[Answer]:
-        """Yield the answers unchanged, and count each one when it is yielded."""
+        """Yield the answers unchanged, and count each answer when it is yielded."""
         for answer in answers:
             if answer.abstained is not None:
                 self.n_abstained += 1
@@ -123,7 +124,7 @@ class AnswerCounts:
 
 
 class ScoredBlock(NamedTuple):
-    """Consecutive documents, and the fields of their `ScoredTexts`, in the same order."""
+    """Consecutive documents with the fields of `ScoredTexts`, one row for each document."""
 
     documents: list[Document]
     scores: Floats
@@ -133,14 +134,13 @@ class ScoredBlock(NamedTuple):
 
     @property
     def log_posterior(self) -> Floats:
-        """Return log p(C_k | d), in nats, shape (n_docs, n_classes)."""
+        """log p(C_k | d), in nats, shape (n_docs, n_classes)."""
         return self.posterior.log_p
 
     def take(self, rows: Ints) -> ScoredBlock:
-        """Return a copy with the documents in ``rows``."""
-        documents = [self.documents[row] for row in rows.tolist()]
+        """Return the documents in ``rows``."""
         return ScoredBlock(
-            documents,
+            [self.documents[row] for row in rows.tolist()],
             self.scores[rows],
             self.posterior[rows],
             self.lengths[rows],
@@ -162,10 +162,11 @@ def score_documents(
     """
     for block in split_into_blocks(documents, count_document_bytes, block_size):
         counts = model.count_texts(*collect_contents(block))
-        all_rows = np.arange(len(block))
-        for rows in iter_blocks(all_rows, n_columns=1, max_cells=model.max_block_documents):
-            block_documents = [block[row] for row in rows.tolist()]
-            yield ScoredBlock(block_documents, *model.score_counts(counts.take(rows)))
+        # Counting is faster in large blocks, but scores of many classes need smaller blocks.
+        for start in range(0, len(block), model.max_block_documents):
+            documents_to_score = block[start : start + model.max_block_documents]
+            rows = np.arange(start, start + len(documents_to_score))
+            yield ScoredBlock(documents_to_score, *model.score_counts(counts.take(rows)))
 
 
 def explain_missing_terms(document: Document) -> str:
@@ -174,12 +175,12 @@ def explain_missing_terms(document: Document) -> str:
 
 
 class _Ranking(NamedTuple):
-    """Classes of one document, the most probable first."""
+    """Classes for the answer to one document, the most probable first."""
 
     ranked: tuple[RankedClass, ...] = ()
     """The value of `Answer.ranked`."""
     members: tuple[RankedClass, ...] = ()
-    """Classes of the predicted set; empty if no sets are predicted."""
+    """Classes of the predicted set; empty if the answers are single classes."""
 
 
 def _rank_classes(
@@ -187,10 +188,10 @@ def _rank_classes(
 ) -> Iterator[_Ranking]:
     """Yield the ranking of each document of a block.
 
-    ``members`` are the set that ``sets`` predicts. ``ranked`` has the ``top_k`` most probable
-    classes, or if ``top_k`` is 0, the members.
+    ``sets`` predicts the members. The ranked classes are the ``top_k`` most probable classes, or if
+    ``top_k`` is 0, the members.
     """
-    if not top_k and sets is None:  # sorting the classes takes long
+    if not top_k and sets is None:  # no class is needed, and sorting the classes takes long
         yield from repeat(_Ranking(), len(block.documents))
         return
     orders = np.argsort(-block.log_posterior, axis=1, kind="stable")
@@ -198,7 +199,8 @@ def _rank_classes(
     log_odds = block.posterior.compute_log_odds()
     is_member = None if sets is None else sets.predict_mask(block.log_posterior)
 
-    def take(row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
+    def list_ranked(row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
+        """Return classes of the document in ``row``, in the order of ``class_indices``."""
         columns = (
             [classes[index] for index in class_indices.tolist()],
             probabilities[row, class_indices].tolist(),
@@ -211,21 +213,26 @@ def _rank_classes(
         members: tuple[RankedClass, ...] = ()
         if is_member is not None:
             is_member_by_rank = is_member[row, order]
-            members = take(row, order[is_member_by_rank])
-        yield _Ranking(take(row, order[:top_k]) if top_k else members, members)
+            members = list_ranked(row, order[is_member_by_rank])
+        ranked = members
+        if top_k:
+            ranked = list_ranked(row, order[:top_k])
+        yield _Ranking(ranked, members)
 
 
 class _ScoredDocument(NamedTuple):
-    """A document of a `ScoredBlock`, with the data for its answer."""
+    """A document of a `ScoredBlock`, with all that its answer depends on."""
 
     document: Document
     class_index: int
-    """Class that the decision rule predicts; negative if it predicts none."""
+    """Class that the decision rule predicts; `NO_PREDICTION` or `IMPRECISE`, below 0, if none."""
     probability: float
     """Probability of the most probable class; nan if no class is possible."""
     expected_cost: float | None
+    """None if the decision rule has no costs."""
     n_known_tokens: int
     is_typical: bool
+    """False if the document is less typical than required."""
     ranking: _Ranking
 
 
@@ -242,9 +249,10 @@ def iter_answers(
 
     ``sets`` predicts sets with guaranteed coverage; None if coverage was not requested. An answer
     contains the ``top_k`` most probable classes, or if ``top_k`` is 0, the classes of its set.
-    Abstain if less than a proportion ``min_typicality`` of the training documents of about the
-    same length are less likely. Raise `UsageError` if the model cannot measure typicality.
+    Abstain if `measure_typicality` returns less than ``min_typicality`` for the document. Raise
+    `UsageError` if the model cannot measure typicality.
     """
+    # Multi-label models predict sets even without ``sets``.
     set_predictor = model.posterior_type.select_set_predictor(rule, sets)
     add_labels = _add_class
     if set_predictor is not None:
@@ -254,12 +262,15 @@ def iter_answers(
         is_typical = np.ones(len(block.documents), np.bool_)
         if min_typicality:
             is_typical = measure_typicality(model, block) >= min_typicality
+        expected_costs: Iterable[float | None] = repeat(None)
+        if rule.costs is not None:
+            expected_costs = decision.expected_costs.tolist()
         scored_documents = map(
             _ScoredDocument,
             block.documents,
             decision.predictions.tolist(),
             decision.probabilities.tolist(),
-            repeat(None) if rule.costs is None else decision.expected_costs.tolist(),
+            expected_costs,
             block.lengths.tolist(),
             is_typical.tolist(),
             _rank_classes(block, model.classes, top_k, set_predictor),
@@ -275,12 +286,14 @@ def _build_answer(
 ) -> Answer:
     """Return the answer to a document.
 
-    ``add_labels`` returns the answer with the predicted labels, or with the reason to abstain.
+    ``add_labels`` is `_add_class` or one of `_SET_FUNCTIONS`. It returns the answer with the
+    predicted labels, or with the reason to abstain.
     """
     document = scored.document
     if document.problem is not None:
         return Answer(document.id, problem=document.problem)
-    if np.isnan(scored.probability):
+    is_impossible = np.isnan(scored.probability)
+    if is_impossible:
         return Answer(document.id, abstained=IMPOSSIBLE, columns=document.columns)
     answer = Answer(
         document.id,
@@ -305,6 +318,7 @@ def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) ->
     that are less likely per token. Raise `UsageError` if the model has no likelihoods of training
     documents.
     """
+    # The log-likelihood per token and the number of tokens of each text, or None.
     per_token = compute_log_likelihood_per_token(
         model.classifier, scored.scores, scored.lengths, scored.unknown_tokens
     )
@@ -320,19 +334,21 @@ def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) ->
 
 
 def _add_class(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
-    """Return the answer with the predicted class, or with the reason to predict none.
+    """Return the answer with the predicted class, or with the reason to abstain.
 
-    The notice of a document without known terms is the reason, if there is one.
+    The notice of a document without known terms is the first reason.
     """
     index = scored.class_index
-    if index < 0:
-        reason = LOW_PRECISION if index == IMPRECISE else LOW_PROBABILITY
-        return answer._replace(abstained=answer.notice or reason)
-    return answer._replace(labels=(classes[index],), probabilities=(scored.probability,))
+    if index >= 0:
+        return answer._replace(labels=(classes[index],), probabilities=(scored.probability,))
+    if answer.notice is not None:
+        return answer._replace(abstained=answer.notice)
+    reason = LOW_PRECISION if index == IMPRECISE else LOW_PROBABILITY
+    return answer._replace(abstained=reason)
 
 
 def _add_class_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
-    """Return the answer with a prediction set of classes."""
+    """Return the answer with a prediction set of classes, or with the reason to abstain."""
     members = scored.ranking.members
     if not members:
         return answer._replace(abstained=EMPTY_SET)
@@ -344,8 +360,8 @@ def _add_class_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) 
 
 
 def _add_label_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
-    """Return the answer with the labels of a multi-label document."""
-    del classes  # only the other functions of this kind need the classes
+    """Return the answer with the labels of a multi-label document, or the reason to abstain."""
+    del classes  # only the other `add_labels` functions need the classes
     members = scored.ranking.members
     if not members:
         return answer._replace(abstained=answer.notice or NO_LABEL)
@@ -353,6 +369,7 @@ def _add_label_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) 
 
 
 def _add_members(answer: Answer, members: tuple[RankedClass, ...]) -> Answer:
+    """Return the answer with the labels and probabilities of these classes."""
     return answer._replace(
         labels=tuple(member.label for member in members),
         probabilities=tuple(member.probability for member in members),
@@ -360,4 +377,4 @@ def _add_members(answer: Answer, members: tuple[RankedClass, ...]) -> Answer:
 
 
 _SET_FUNCTIONS = {ClassPosterior: _add_class_set, LabelPosterior: _add_label_set}
-"""Functions that add the classes of a set to an answer, by kind of posterior."""
+"""The `add_labels` functions of `_build_answer` that add a predicted set, by kind of posterior."""
