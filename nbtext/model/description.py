@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
 
 FEW_CLASSES = 20
-"""A corpus of up to this many classes may have any number of documents."""
+"""At most this many classes are never too many for the documents of a corpus."""
 
 MAX_CLASSES_PER_DOCUMENT = 0.5
-"""With more classes than this for each document, most documents are a class of their own."""
+"""With more classes for each document, the wrong column was probably read as the label."""
 
 FEW_DOCUMENTS = 6
-"""In a table of up to this many documents each document may be a class of its own."""
+"""In a table of at most this many documents each document may have a class of its own."""
 
 REVEALING_PROPORTION = 0.99
-"""A field reveals the class if its terms alone classify at least this proportion correctly."""
+"""A field reveals the class if its terms alone predict this proportion of the documents."""
 
 MIN_CHECKED_DOCUMENTS = 20
-"""Smaller corpora are not checked for lists of labels, nor smaller classes for revealing fields."""
+"""With fewer documents a corpus is not checked for lists, and a class not for revealing fields."""
 
 
 def describe_model(model: FittedModel) -> str:
@@ -62,13 +62,11 @@ def describe_model(model: FittedModel) -> str:
     if n_attributes:
         sizes.append(format_quantity(n_attributes, "attribute"))
 
-    smoothing = f"smoothing {parameters.smoothing:.3g}"
-    n_own = len(parameters.own_pseudo_counts)
-    if n_own:
-        possessive = "its" if n_own == 1 else "their"
-        smoothing += f", {format_quantity(n_own, 'term')} with {possessive} own"
-
-    description = ", ".join([*sizes, smoothing])
+    description = f"{', '.join(sizes)}, smoothing {parameters.smoothing:.3g}"
+    n_own_pseudo_counts = len(parameters.own_pseudo_counts)
+    if n_own_pseudo_counts:
+        possessive = "its" if n_own_pseudo_counts == 1 else "their"
+        description += f", {format_quantity(n_own_pseudo_counts, 'term')} with {possessive} own"
     n_lines = count_encoded_lines(statistics)
     if n_lines:
         description += f", {format_quantity(n_lines, 'encoded line')} dropped"
@@ -76,7 +74,7 @@ def describe_model(model: FittedModel) -> str:
 
 
 def _describe_choices(model: FittedModel) -> str:
-    """Return the choices for ``auto`` that differ from the default, each with a separator."""
+    """Return the choices for ``auto`` that a test decided, each after a separator."""
     choices = model.parameters.choices
     description = ""
     if choices.smoothing_description:
@@ -89,7 +87,8 @@ def _describe_choices(model: FittedModel) -> str:
 
 
 def count_encoded_lines(statistics: ClassStatistics) -> float:
-    """Return the number of encoded lines that were dropped from the documents."""
+    """Return the number of encoded lines that were dropped, or the sum of their weights."""
+    # Dropped lines are counted as an attribute with one value.
     [term] = statistics.vocabulary.find([make_category_term(ENCODED_LINES_ATTRIBUTE, "")])
     if term == UNKNOWN_TERM:
         return 0
@@ -119,7 +118,8 @@ def list_warnings(model: FittedModel) -> list[str]:
             "give --class-prior for other frequencies"
         )
     summary = parameters.unlabelled_summary
-    if summary is not None and not summary.losses:
+    is_from_seeds_only = summary is not None and not summary.losses
+    if is_from_seeds_only:
         warnings.append(
             "learnt from seed words without labelled documents: probabilities are not calibrated "
             "and mostly too near 0 and 1"
@@ -133,7 +133,7 @@ def list_warnings(model: FittedModel) -> list[str]:
 
 
 def _list_idle_options(settings: Settings) -> list[str]:
-    """Return options that the user set, but that the classifier and its members do not use."""
+    """Return options that the user changed, but that no classifier of the model uses."""
     classifiers = {settings.classifier, *(member.classifier for member in settings.member_settings)}
     return [
         parameter.display_name
@@ -147,7 +147,7 @@ def _list_idle_options(settings: Settings) -> list[str]:
 def check_corpus_statistics(
     statistics: ClassStatistics, reading: Reading, *, n_terms: int
 ) -> Iterator[Finding]:
-    """Yield warnings about the corpus of a model that uses ``n_terms`` terms."""
+    """Yield warnings about the corpus of a model that uses ``n_terms`` terms of texts."""
     if statistics.n_classes < statistics.posterior_type.min_labels:
         yield Finding(
             "classes",
@@ -155,7 +155,8 @@ def check_corpus_statistics(
             f"there is only one class, {statistics.classes[0]}; every answer will be that",
             "add documents of another class",
         )
-    if CORPUS_PART_NAMES.issuperset(map(str.casefold, statistics.classes)):
+    class_names = {label.casefold() for label in statistics.classes}
+    if class_names <= CORPUS_PART_NAMES:  # such as train and test
         yield Finding(
             "classes",
             WARNING,
@@ -171,7 +172,7 @@ def check_corpus_statistics(
                 f"no document has a value of {', '.join(empty_attributes)}",
                 "leave it out, or name another column",
             )
-    elif not n_terms:
+    elif not n_terms:  # a model with attributes needs no terms
         yield Finding(
             "texts",
             WARNING,
@@ -186,10 +187,10 @@ def check_corpus_statistics(
 
 def _check_single_label_lists(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
     """Yield a warning if labels are lists and every document has a list of one label."""
+    has_several_label_columns = "," in (reading.label_column or "")
+    is_list_format = reading.layout.is_decoded  # JSON
     may_have_lists = (
-        reading.layout.is_decoded
-        and not reading.label_separator
-        and "," not in (reading.label_column or "")
+        is_list_format and not reading.label_separator and not has_several_label_columns
     )
     is_multi_label = not statistics.posterior_type.is_exclusive
     n_documents = statistics.n_documents
@@ -211,8 +212,9 @@ def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
     n_classes = statistics.n_classes
     n_documents = statistics.n_documents
     has_many_rows = reading.has_columns and n_documents > FEW_DOCUMENTS
+    is_class_per_row = has_many_rows and n_classes == n_documents
     max_classes = max(FEW_CLASSES, MAX_CLASSES_PER_DOCUMENT * n_documents)
-    if (has_many_rows and n_classes == n_documents) or n_classes > max_classes:
+    if is_class_per_row or n_classes > max_classes:
         quantities = (
             f"{format_quantity(n_classes, 'class')}, {format_quantity(n_documents, 'document')}"
         )
@@ -240,30 +242,30 @@ def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
 def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
     """Yield warnings about fields, such as mail headers, whose terms alone reveal the class.
 
-    For each field, a simple classifier is evaluated on the training documents: each class is
-    predicted by the term of the field that separates it best, and for documents without these
-    terms, the class is predicted that has the most of them.
+    For each field, count the training documents that a simple classifier predicts correctly. It
+    predicts each class by one term of the field, the term that separates the class best. For
+    documents without any of these terms, it predicts the class with most of these documents.
     """
     class_documents = statistics.class_documents
     if class_documents.size < 2 or class_documents.min() < MIN_CHECKED_DOCUMENTS:
         return
-    # Rarer terms cannot separate even the smallest class.
+    # Rarer terms can hardly separate even the smallest class.
     min_term_documents = REVEALING_PROPORTION / 2 * class_documents.min()
-    terms = np.flatnonzero(
-        mask_field_terms(statistics.vocabulary) & (statistics.term_documents > min_term_documents)
-    )
+    is_frequent = statistics.term_documents > min_term_documents
+    terms = np.flatnonzero(mask_field_terms(statistics.vocabulary) & is_frequent)
     documents = statistics.get_dense_documents(terms)
-    # Documents of the class with the term, minus documents of other classes with the term, shape
-    # (n_terms, n_classes).
+    # Gain of predicting each class by each term, shape (n_terms, n_classes): documents of the class
+    # with the term, minus documents of other classes with the term.
     gains = 2 * documents - documents.sum(axis=1, keepdims=True)
     rows_by_field: dict[str, list[int]] = {}
     for row, term in enumerate(terms.tolist()):
-        field = statistics.vocabulary.get_term(term).partition(":")[0]
+        field, _, _ = statistics.vocabulary.get_term(term).partition(":")
         rows_by_field.setdefault(field, []).append(row)
     for field, rows in rows_by_field.items():
         field_gains = gains[rows]
-        best_gains = np.maximum(field_gains.max(axis=0), 0)
-        n_correct = best_gains.sum() + (class_documents - best_gains).max()
+        best_gains = np.maximum(field_gains.max(axis=0), 0)  # 0 for a class without a good term
+        remaining_documents = class_documents - best_gains
+        n_correct = best_gains.sum() + remaining_documents.max()
         proportion = n_correct / class_documents.sum()
         if proportion >= REVEALING_PROPORTION:
             best_index = int(field_gains.max(axis=1).argmax())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.errors import WARNING, Finding, join_names
@@ -20,16 +21,16 @@ MAX_SHOWN_LABELS = 5
 """Limit of labels, or groups of similar labels, in a warning."""
 
 LABEL_SEPARATORS = (";", "|", "#", ",", " ")
-"""Texts between labels. A space separates only addresses."""
+"""Texts that may separate labels. A space is a separator only between addresses."""
 
 MIN_SHARED_PROPORTION = 0.8
-"""Labels look like lists if at least this proportion of them share an item with another label."""
+"""Texts with separators look like lists if this proportion share an item with another label."""
 
 MISSING_VALUE_NAMES = {"nan", "none", "null", "nil", "na", "n/a", "<na>", "#n/a", "nat"}
-"""Names that programs write for a missing value, in lower case."""
+"""Texts that programs write for a missing value, in lower case."""
 
 FASTTEXT_PREFIX = "__label__"
-"""Start of each label in a file of fastText."""
+"""Start of each label in a file in the format of fastText."""
 
 _ADDRESS = re.compile(r"<\S+>|\w+://\S+")
 _WHOLE_NUMBER = re.compile(r"(\d+)\.0*")  # such as 1. or 1.00
@@ -55,16 +56,20 @@ def check_label_names(labels: Sequence[str], reading: Reading) -> Iterator[Findi
         yield Finding(
             "labels",
             WARNING,
-            "a class with a name that stands for a missing value: "
-            f"{join_names(list(map(repr, missing_labels)), MAX_SHOWN_LABELS)}",
+            f"a class with a name that stands for a missing value: {_quote_labels(missing_labels)}",
             f"if its documents have no label, {advice}",
         )
     if not reading.label_separator:
         yield from _check_label_lists(labels, reading)
 
 
+def _quote_labels(labels: Iterable[str]) -> str:
+    """Return the first `MAX_SHOWN_LABELS` labels in quotes, with commas between them."""
+    return join_names([repr(label) for label in labels], MAX_SHOWN_LABELS)
+
+
 def _check_label_lists(labels: Sequence[str], reading: Reading) -> Iterator[Finding]:
-    """Yield a warning if labels look like lists of labels, or end like an item of a list."""
+    """Yield a warning if labels look like lists of labels, or else if they end in a separator."""
     separator = detect_label_separator(labels)
     if separator is not None:
         example = next(label for label in labels if separator in label or is_label_list(label))
@@ -89,8 +94,7 @@ def _check_label_lists(labels: Sequence[str], reading: Reading) -> Iterator[Find
         yield Finding(
             "labels",
             WARNING,
-            f"labels that end in {truncated_labels[0][-1]!r}: "
-            f"{join_names(list(map(repr, truncated_labels)), MAX_SHOWN_LABELS)}",
+            f"labels that end in {truncated_labels[0][-1]!r}: {_quote_labels(truncated_labels)}",
             "take it away if it is no part of the name",
         )
 
@@ -116,9 +120,8 @@ def describe_similar_labels(labels: Iterable[str]) -> str | None:
 def detect_label_separator(labels: Sequence[str]) -> str | None:
     """Return the separator if the labels look like lists of labels, else None.
 
-    For lists in brackets the separator is `LIST_SEPARATOR`. Other labels look like lists if an item
-    starts like a label of fastText. They also do if most labels with the separator share an item
-    with another label, and there are not more different items than labels.
+    The separator is `LIST_SEPARATOR` if more than half of the labels are lists in brackets.
+    `_are_lists` decides about all other lists.
 
     >>> detect_label_separator(["card", "card;fee"])
     ';'
@@ -136,7 +139,7 @@ def detect_label_separator(labels: Sequence[str]) -> str | None:
 
 
 def _split_items(label: str, separator: str) -> set[str]:
-    """Return the items of a label. Words with spaces between them are one item."""
+    """Return the distinct items of a label. Words with spaces between them are one item."""
     items = set(map(str.strip, label.split(separator))) - {""}
     if separator == " " and not all(map(_ADDRESS.fullmatch, items)):
         return {label}
@@ -144,15 +147,20 @@ def _split_items(label: str, separator: str) -> set[str]:
 
 
 def _are_lists(labels: Sequence[str], separator: str) -> bool:
-    """Return whether labels look like lists with this separator."""
+    """Return whether labels look like lists with this separator.
+
+    They look like lists if an item of several starts like a label of fastText. They also do if most
+    labels of several items share an item with another label, and if there are at most as many
+    different items as labels.
+    """
     item_sets = [_split_items(label, separator) for label in labels]
-    list_sets = [items for items in item_sets if len(items) > 1]
-    if any(item.startswith(FASTTEXT_PREFIX) for items in list_sets for item in items):
+    lists = [items for items in item_sets if len(items) > 1]
+    if any(item.startswith(FASTTEXT_PREFIX) for item in chain.from_iterable(lists)):
         return True
-    n_labels_with_item = Counter(item for items in item_sets for item in items)
-    n_shared = sum(any(n_labels_with_item[item] > 1 for item in items) for items in list_sets)
+    n_labels_with_item = Counter(chain.from_iterable(item_sets))
+    n_sharing_lists = sum(any(n_labels_with_item[item] > 1 for item in items) for items in lists)
     return (
-        bool(list_sets)
-        and n_shared >= MIN_SHARED_PROPORTION * len(list_sets)
-        and len(n_labels_with_item) <= len(item_sets)
+        bool(lists)
+        and n_sharing_lists >= MIN_SHARED_PROPORTION * len(lists)
+        and len(n_labels_with_item) <= len(labels)
     )
