@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def test_docs_show_the_schema() -> None:
     page = (REPOSITORY / "docs/model-file.md").read_text("utf-8")
     arrays = [
-        (f"`{each.name}`", each.kind, each.size, each.content, each.condition)
+        (f"`{each.name}`", each.kind, each.size_name, each.content, each.condition)
         for each in ARRAYS.values()
     ]
     settings = [

@@ -1,7 +1,7 @@
 """The schema of the model file: kind, size and range of each array, and form of each setting.
 
-`nbtext.model.state` uses it to write, read and check a model, and itself checks conditions that
-concern several arrays. The tables in ``docs/model-file.md`` contain the texts of this schema.
+`nbtext.model.state` uses the schema to write, read and check a model. It also checks conditions
+that concern several arrays. The tables in ``docs/model-file.md`` contain the texts of this schema.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ LABEL_KINDS: dict[str, Callable[[str], object]] = {
     "int": int,
     "float": float,
 }
-"""Types of labels, each with the function that converts the name of a class to its label."""
+"""Types of labels, each with the function that converts the name of a class to a label."""
 
 EXACT_SUM_LIMIT = 2**53
 """Sums of counts are less than this, so that they are exact in int64 and in float64."""
 
-# Kinds of arrays, as docs/model-file.md names them.
+# Kinds of arrays, by their names in docs/model-file.md.
 UTF8_TEXT = "UTF-8"
 WHOLE_NUMBERS = "whole numbers"
 LONG_WHOLE_NUMBERS = "long whole numbers"
@@ -51,7 +51,10 @@ KIND_DTYPES = {
     SINGLE_PRECISION: np.float32,
     NUMBERS_OR_NAN: np.float64,
 }
-"""Element types of the kinds that have a fixed one. The other kinds are unsigned integers."""
+"""Element type of each kind, except for kinds of which any unsigned integer type is valid."""
+
+ANY_SIZE = ""
+"""The `ArraySpec.size_name` of arrays with any number of elements."""
 
 
 class ArraySpec(NamedTuple):
@@ -63,16 +66,16 @@ class ArraySpec(NamedTuple):
 
     `WHOLE_NUMBERS` have the narrowest unsigned type, and a sum below `EXACT_SUM_LIMIT`.
     """
-    size: str
-    """Name of the number of elements, such as "terms", or "" for any number of elements.
+    size_name: str
+    """Name of the number of elements, such as "terms", or `ANY_SIZE`.
 
-    Arrays with the same name have equally many elements.
+    All arrays with this size name have equally many elements.
     """
     content: str
     """What the elements mean."""
     minimum: int = 0
-    limit: str = ""
-    """Name of a number of elements. All values are less than it. "" for no such limit."""
+    limit_name: str = ""
+    """Name of a number of elements that all values are less than; "" for values without limit."""
     condition: str = ""
     """Which models have the array; "" if all models have it."""
 
@@ -80,12 +83,12 @@ class ArraySpec(NamedTuple):
 ARRAYS = {
     spec.name: spec
     for spec in (
-        ArraySpec("terms", UTF8_TEXT, "", "the vocabulary, sorted by bytes"),
+        ArraySpec("terms", UTF8_TEXT, ANY_SIZE, "the vocabulary, sorted by bytes"),
         ArraySpec("term_lengths", WHOLE_NUMBERS, "single terms", "bytes of each term", minimum=1),
         ArraySpec(
             "ngrams", KEYS_64_BITS, "n-grams", "(n − 1)-gram and last term of each n-gram, sorted"
         ),
-        ArraySpec("labels", UTF8_TEXT, "", "the labels, sorted"),
+        ArraySpec("labels", UTF8_TEXT, ANY_SIZE, "the labels, sorted"),
         ArraySpec(
             "label_lengths",
             WHOLE_NUMBERS,
@@ -98,7 +101,7 @@ ARRAYS = {
             WHOLE_NUMBERS,
             "columns",
             "label of each column; columns are sorted by label, then layer",
-            limit="labels",
+            limit_name="labels",
             condition="several layers",
         ),
         ArraySpec(
@@ -106,7 +109,7 @@ ARRAYS = {
             WHOLE_NUMBERS,
             "columns",
             "layer of each column; if it is missing, column k is label k",
-            limit="layers",
+            limit_name="layers",
             condition="several layers",
         ),
         ArraySpec(
@@ -124,7 +127,7 @@ ARRAYS = {
             WHOLE_NUMBERS,
             "cells",
             "for each term these columns, ascending",
-            limit="columns",
+            limit_name="columns",
         ),
         ArraySpec(
             "cell_counts", WHOLE_NUMBERS, "cells", "how often the term occurs there", minimum=1
@@ -140,14 +143,14 @@ ARRAYS = {
         ArraySpec(
             "values",
             WHOLE_NUMBERS,
-            "",
+            ANY_SIZE,
             "for each column and number beside the texts, the documents that have one",
             condition="numbers",
         ),
         ArraySpec(
             "value_sums",
             UTF8_TEXT,
-            "",
+            ANY_SIZE,
             "sums of these numbers, then of their squares, lines `n e` for n / 2^e",
             condition="numbers",
         ),
@@ -160,10 +163,10 @@ ARRAYS = {
         ArraySpec(
             "sample_labels",
             WHOLE_NUMBERS,
-            "",
+            ANY_SIZE,
             "label of each, or of several all but the first label of "
             "the model, document after document",
-            limit="labels",
+            limit_name="labels",
         ),
         ArraySpec(
             "sample_label_counts",
@@ -177,7 +180,7 @@ ARRAYS = {
             WHOLE_NUMBERS,
             "documents",
             "layer of each",
-            limit="layers",
+            limit_name="layers",
             condition="several layers of documents",
         ),
         ArraySpec(
@@ -188,7 +191,7 @@ ARRAYS = {
             WHOLE_NUMBERS,
             "entries",
             "the terms of each document, ascending",
-            limit="terms",
+            limit_name="terms",
         ),
         ArraySpec("sample_counts", WHOLE_NUMBERS, "entries", "how often it has them", minimum=1),
         ArraySpec(
@@ -202,7 +205,7 @@ ARRAYS = {
         ArraySpec(
             "sample_values",
             NUMBERS_OR_NAN,
-            "",
+            ANY_SIZE,
             "the numbers beside the text of each document, nan if missing",
             condition="numbers",
         ),
@@ -211,7 +214,7 @@ ARRAYS = {
             WHOLE_NUMBERS,
             "terms",
             "1 for each term that the classifier uses",
-            limit="yes or no",
+            limit_name="yes or no",
             condition="some are not used",
         ),
         ArraySpec(
@@ -238,7 +241,7 @@ ARRAYS = {
         ArraySpec(
             "typicality",
             FINITE_NUMBERS,
-            "",
+            ANY_SIZE,
             "log-likelihood per token of left-out documents: 20 "
             "quantiles for each of 12 bands of length",
             condition="likelihoods",
@@ -253,9 +256,9 @@ ARRAYS = {
         ArraySpec(
             "left_out_labels",
             WHOLE_NUMBERS,
-            "",
+            ANY_SIZE,
             "label of each left-out document, or its labels",
-            limit="labels",
+            limit_name="labels",
             condition="it cannot be left out again",
         ),
         ArraySpec(
@@ -268,7 +271,7 @@ ARRAYS = {
         ArraySpec(
             "left_out_nats",
             SINGLE_PRECISION,
-            "",
+            ANY_SIZE,
             "−log of the probability of each label, document after document",
             condition="the same",
         ),
@@ -279,7 +282,7 @@ ARRAYS = {
             "the weights of these documents",
             condition="the same, weighted",
         ),
-        ArraySpec("stop_words", UTF8_TEXT, "", "the stop list"),
+        ArraySpec("stop_words", UTF8_TEXT, ANY_SIZE, "the stop list"),
     )
 }
 """The arrays by name. Classifiers add arrays of finite numbers with names of their own."""
@@ -290,13 +293,13 @@ FITTED_PREFIX = "fitted_"
 RESERVED_ARRAYS = {
     "sample_times": "time of each sampled document, in seconds",
 }
-"""Arrays of later versions that need no other format. This version refuses them."""
+"""Arrays that later versions may add to the same format, by name. This version refuses them."""
 
 
 def encode_arrays(values: Mapping[str, Numbers | bytes | None]) -> Arrays:
     """Return values as the arrays of a model file, without values that are None.
 
-    Raise `UsageError` for counts that `decode_arrays` would refuse.
+    Raise `UsageError` for counts whose sum is too large, since `decode_arrays` would refuse them.
     """
     return {
         name: _encode_array(value, ARRAYS[name].kind)
@@ -314,7 +317,8 @@ def _encode_array(value: Numbers | bytes, kind: str) -> Numbers:
             hint="the model is as it was",
         )
     if kind in (WHOLE_NUMBERS, LONG_WHOLE_NUMBERS):
-        return value.astype(np.min_scalar_type(int(value.max(initial=0))))
+        maximum = int(value.max(initial=0))
+        return value.astype(np.min_scalar_type(maximum))
     return value
 
 
@@ -324,44 +328,50 @@ def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays
     Missing arrays are returned as empty values. `FITTED_PREFIX` is removed from the names of the
     classifier's arrays. Raise `ModelError` unless all arrays follow the schema.
     """
-    sizes = {"layers": n_layers, "yes or no": 2}  # "yes or no" limits an array to 0 and 1
+    sizes = {"layers": n_layers, "yes or no": 2}  # the limit "yes or no" allows 0 and 1
     values = {
         spec.name: _decode_array(spec, arrays.get(spec.name), sizes) for spec in ARRAYS.values()
     }
-    own_arrays = {name: array for name, array in arrays.items() if name not in ARRAYS}
-    later_names = sorted(set(own_arrays) & set(RESERVED_ARRAYS))
+    classifier_arrays = {name: array for name, array in arrays.items() if name not in ARRAYS}
+    later_names = sorted(set(classifier_arrays) & set(RESERVED_ARRAYS))
     if later_names:
         raise ModelError(
             f"made by a newer nbtext: it has the {RESERVED_ARRAYS[later_names[0]]}",
             hint="upgrade nbtext",
         )
     require_valid_model(
-        all(name.startswith(FITTED_PREFIX) for name in own_arrays),
+        all(name.startswith(FITTED_PREFIX) for name in classifier_arrays),
         "it has not the parts of a model",
     )
     require_valid_model(
-        all(array.dtype.kind == "f" and np.isfinite(array).all() for array in own_arrays.values()),
+        all(
+            array.dtype.kind == "f" and np.isfinite(array).all()
+            for array in classifier_arrays.values()
+        ),
         "its classifier's numbers are none",
     )
-    return values, {name.removeprefix(FITTED_PREFIX): array for name, array in own_arrays.items()}
+    return values, {
+        name.removeprefix(FITTED_PREFIX): array for name, array in classifier_arrays.items()
+    }
 
 
 def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int]) -> bytes | Numbers:
-    """Return the checked value of an array.
+    """Return the checked value of an array, which is empty if ``array`` is None.
 
-    ``sizes`` has the numbers of elements by name. The first array of a size adds it.
+    ``sizes`` has the known numbers of elements by size name. If it lacks the size name of the
+    array, the number of elements is added to ``sizes`` in place.
     """
     dtype = KIND_DTYPES.get(spec.kind)
     if array is None:
         array = np.empty(0, dtype or np.uint8)
-    has_valid_dtype = array.dtype == dtype if dtype else array.dtype.kind == "u"
+    has_valid_dtype = array.dtype.kind == "u" if dtype is None else array.dtype == dtype
     require_valid_model(has_valid_dtype, f"{spec.name} does not hold {spec.kind}")
     may_be_missing = bool(spec.condition)
-    if spec.size and (array.size or not may_be_missing):
-        size = sizes.setdefault(spec.size, array.size)
+    if spec.size_name and (array.size or not may_be_missing):
+        size = sizes.setdefault(spec.size_name, array.size)
         require_valid_model(
             array.size == size,
-            f"{spec.name} has {array.size:,} elements, and there are {size:,} {spec.size}",
+            f"{spec.name} has {array.size:,} elements, and there are {size:,} {spec.size_name}",
         )
     if spec.kind == UTF8_TEXT:
         return _decode_text(spec, array)
@@ -378,24 +388,28 @@ def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int])
 
 
 def _decode_text(spec: ArraySpec, array: Numbers) -> bytes:
+    """Return the bytes of a text; raise `ModelError` if it is not in UTF-8."""
+    text = array.tobytes()
     try:
-        return array.tobytes().decode().encode()
+        text.decode()
     except UnicodeDecodeError:
         raise malformed_model_error(f"{spec.name} does not hold {spec.kind}") from None
+    return text
 
 
 def _require_in_range(spec: ArraySpec, array: Numbers, sizes: dict[str, int]) -> None:
     """Raise `ModelError` if an element of a whole number array, or their sum, is out of range."""
-    # An array whose elements are too few or too narrow for large sums need not be summed.
-    max_sum = array.size << 8 * array.itemsize
+    # Most arrays need not be summed: their elements are too few or too narrow for large sums.
+    n_bits = 8 * array.itemsize
+    max_sum = array.size << n_bits
     if max_sum >= EXACT_SUM_LIMIT and spec.kind != LONG_WHOLE_NUMBERS:
         require_valid_model(
             float(array.sum(dtype=np.float64)) < EXACT_SUM_LIMIT,
             f"the numbers of {spec.name} are too large",
         )
-    limit = 2**63
-    if spec.limit and array.size:
-        limit = sizes[spec.limit]
+    limit = 2**63  # the values become int64
+    if spec.limit_name and array.size:
+        limit = sizes[spec.limit_name]
     minimum = int(array.min(initial=spec.minimum))
     maximum = int(array.max(initial=0))
     require_valid_model(
@@ -450,6 +464,7 @@ def has_form(value: ParsedJson, form: ValueForm) -> bool:
 
 
 def _has_object_form(value: dict[str, ParsedJson], form: dict[Any, ValueForm]) -> bool:
+    """Return whether an object has the form ``{name: form}`` or ``{str: form}``."""
     any_name_form = form.get(str)
     if any_name_form is None and value.keys() != form.keys():
         return False
@@ -457,6 +472,7 @@ def _has_object_form(value: dict[str, ParsedJson], form: dict[Any, ValueForm]) -
 
 
 def _has_list_form(values: list[ParsedJson], form: list[ValueForm] | tuple[ValueForm, ...]) -> bool:
+    """Return whether a list has the form ``[form]`` or the form of a tuple."""
     item_forms = form if isinstance(form, tuple) else form * len(values)
     return len(values) == len(item_forms) and all(map(has_form, values, item_forms))
 
@@ -465,6 +481,7 @@ REQUIRED = object()
 """Default of a setting that has no default."""
 
 _COUNT = Range(0, EXACT_SUM_LIMIT - 1, is_whole=True)
+_POSITIVE_COUNT = _COUNT._replace(minimum=1)
 _LOSS = Range(0, sys.float_info.max)
 _PAIRED_TEST = Nullable({"gain": Range(), "error": Range(0), "documents": _COUNT})
 _METRICS = {"log_loss": _LOSS, "brier": Range(0), "ece": Range(0, 1)}
@@ -484,12 +501,12 @@ SETTINGS = {
     "training": SettingSpec(dict, "the options of training"),
     "reading": SettingSpec(dict, "how documents were read"),
     "written_by": SettingSpec({str: str}, "versions"),
-    "label_kind": SettingSpec(str, "type of the labels that Python gave", "text"),
+    "label_kind": SettingSpec(str, "type of the labels that Python gave", default="text"),
     "layers": SettingSpec(
         [(str, {1, WEIGHT_UNIT}, Nullable(Range(sys.float_info.min)))],
         "name, unit and weight of each layer of the columns: counts are in units of 1 / unit; the "
         "weight is null for documents that were counted",
-        [["", 1, None]],
+        default=[["", 1, None]],
     ),
     "closed_vocabulary": SettingSpec(
         {True}, "true if the model learns no new terms (after `prune`)", default=False
@@ -503,7 +520,7 @@ SETTINGS = {
     "seeds": SettingSpec(
         [(str, [str], Range(-MAX_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT))],
         "label, term and pseudo-count of each seed word",
-        [],
+        default=[],
     ),
     "smoothing": SettingSpec(
         Range(0),
@@ -530,10 +547,10 @@ SETTINGS = {
             {"rivalry": Range(-MAX_ABS_LOG, MAX_ABS_LOG), "level": Range(-MAX_ABS_LOG, MAX_ABS_LOG)}
         ),
         "where documents may have several labels, how these compete; or null",
-        None,
+        default=None,
     ),
     "calibration": SettingSpec(
-        Nullable({"documents": _COUNT._replace(minimum=1), "before": _METRICS, "after": _METRICS}),
+        Nullable({"documents": _POSITIVE_COUNT, "before": _METRICS, "after": _METRICS}),
         "log loss, Brier score and calibration error of left-out documents before and after "
         "calibration, and the number of these documents; or null",
     ),
@@ -544,29 +561,29 @@ SETTINGS = {
         "or null",
     ),
     "unlabelled": SettingSpec(
-        Nullable({"documents": _COUNT._replace(minimum=1), "losses": {str: _LOSS}}),
+        Nullable({"documents": _POSITIVE_COUNT, "losses": {str: _LOSS}}),
         "how many unlabelled documents were read, and the log loss of left-out documents by weight",
-        None,
+        default=None,
     ),
 }
 """The settings by name."""
 
 
 def to_stored_settings(values: Mapping[str, object]) -> dict[str, object]:
-    """Return settings as plain JSON values, without settings that have their default.
+    """Return settings as plain JSON values, without settings that are equal to their default.
 
-    Records become objects with the names of their attributes.
+    Dataclasses become objects with the names of their fields.
     """
     plain: dict[str, object] = json.loads(json.dumps(values, default=vars))
     return {name: value for name, value in plain.items() if value != SETTINGS[name].default}
 
 
 StoredSettings: TypeAlias = SimpleNamespace
-"""The settings of a model file as attributes, by the names of `SETTINGS`."""
+"""The settings of a model file as attributes with the names of `SETTINGS`."""
 
 
-def check_settings(plain: Mapping[str, ParsedJson]) -> StoredSettings:
-    """Return plain settings, with the defaults of missing settings.
+def parse_settings(plain: Mapping[str, ParsedJson]) -> StoredSettings:
+    """Return plain settings as attributes, with the defaults of missing settings.
 
     Raise `ModelError` unless the settings follow the schema.
     """

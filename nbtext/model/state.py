@@ -43,9 +43,9 @@ from nbtext.model.schema import (
     FITTED_PREFIX,
     LABEL_KINDS,
     StoredSettings,
-    check_settings,
     decode_arrays,
     encode_arrays,
+    parse_settings,
     to_stored_settings,
 )
 from nbtext.prediction.calibration import LABEL_ARRAYS, Calibration, HeldOutPosteriors
@@ -277,7 +277,7 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
 
     Raise `ModelError` unless training could have made the model.
     """
-    stored = check_settings(plain)
+    stored = parse_settings(plain)
     settings = _decode_settings(stored.training, stored.reading)
     contents, classifier_arrays = decode_arrays(arrays, len(stored.layers))
     seeds = [SeedTerm(label, tuple(term), amount) for label, term, amount in stored.seeds]
