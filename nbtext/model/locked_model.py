@@ -1,9 +1,10 @@
 """Change a model file under its lock: update, forget, merge and promote.
 
 The commands of these names use this module. One process at a time reads, changes and replaces a
-model file, while other processes may read it. Every operation first writes the backup, and then the
-model with its ledger, by one rename. `promote` removes the file of the new model last. So if the
-process is killed, either the old model or the new model is complete, and `promote` can be repeated.
+model file, while other processes may read it. Every operation first writes the backup, and then
+replaces the model and its ledger by one rename. `promote` removes the file of the new model last.
+So if the process is killed, the file has either the old model or the new model, and `promote` can
+be repeated.
 """
 
 from __future__ import annotations
@@ -48,11 +49,14 @@ if TYPE_CHECKING:
 
 
 class LockedModelFile:
-    """A model file whose lock this process holds. The file need not exist yet."""
+    """A model file whose lock this process holds. The file need not exist yet.
+
+    If ``backup`` is set, the file is kept as a backup before it is replaced.
+    """
 
     def __init__(self, path: str, *, backup: bool) -> None:
         self.path = path
-        self._has_backup = backup
+        self._before_replace = keep_backup if backup else None
 
     def load(self) -> TextClassifier:
         """Load the model; raise `ModelError` if it is missing or damaged."""
@@ -61,7 +65,7 @@ class LockedModelFile:
     def read_ledger(self) -> Ledger | None:
         """Return the ledger of the model, or None if it has none.
 
-        Raise `ModelError` if the ledger is damaged, because a changed model would be without it.
+        Raise `ModelError` if the ledger is damaged, because the changed model would lose it.
         """
         return _read_ledger(self.path)
 
@@ -71,18 +75,14 @@ class LockedModelFile:
         Raise `PathError` if the file cannot be written; it is then unchanged.
         """
         ledger_bytes = b"" if ledger is None else ledger.to_bytes()
-        model.save(self.path, ledger_bytes, self._keep_backup)
+        model.save(self.path, ledger_bytes, self._before_replace)
 
     def replace_content(self, content: bytes) -> None:
         """Replace the file by the bytes of a model file.
 
         Raise `PathError` if the file cannot be written; it is then unchanged.
         """
-        replace_file(self.path, lambda file: file.write(content), self._keep_backup)
-
-    def _keep_backup(self, target: Path) -> None:
-        if self._has_backup:
-            keep_backup(target)
+        replace_file(self.path, lambda file: file.write(content), self._before_replace)
 
 
 def _read_ledger(path: str) -> Ledger | None:
@@ -118,7 +118,7 @@ def import_dependencies() -> None:
     """Import the modules that change a model, before a lock is taken.
 
     So other processes wait less for the lock, and an import that fails leaves the file unchanged.
-    Modules that only a certain setting needs, such as a stemmer, are not imported.
+    Modules that only certain settings need, such as a stemmer, are not imported.
     """
     import_module("numpy.ma")  # numpy's set functions import it
     for name in (
@@ -140,11 +140,11 @@ def lock_model(
 ) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file.
 
-    ``is_new`` is for a model that this process has trained: the modules that change a model are
-    imported already. Raise `LockedError` if another process holds the lock for ``lock_timeout``
-    seconds.
+    Set ``is_new`` if this process has trained the model, so that the modules that change a model
+    are already imported. Raise `LockedError` if another process holds the lock for
+    ``lock_timeout`` seconds.
     """
-    import_module("nbtext.store.joblib_stream")
+    import_module("nbtext.store.joblib_stream")  # also needed to write a new model
     if not is_new:
         import_dependencies()
     with lock_path(path, lock_timeout):
@@ -161,7 +161,7 @@ class UpdateResult(NamedTuple):
     had_ledger: bool
     """Whether the old model had a ledger."""
     ledger_update: LedgerUpdate | None
-    """Numbers of new, moved and known documents; None unless a `DocumentBatch` was added."""
+    """Numbers of new, moved and known documents; None if no `DocumentBatch` was added."""
 
 
 class UnlabelledAction(NamedTuple):
@@ -170,12 +170,13 @@ class UnlabelledAction(NamedTuple):
     pool: UnlabelledDocuments | None
     """Unlabelled documents to train the changed model on; None to train it without any."""
     is_dropped: bool
-    """Whether earlier unlabelled documents are removed. They must be, if the model has any."""
+    """Whether earlier unlabelled documents are removed, without which no model can be changed."""
 
     def drop_from(self, model: TextClassifier) -> None:
-        """Remove earlier unlabelled documents from a model, if `is_dropped` is set."""
-        if self.is_dropped and model.fitted.parameters.unlabelled_summary is not None:
-            model.learn()  # only the labelled documents
+        """Remove earlier unlabelled documents from a model, in place, if `is_dropped` is set."""
+        has_unlabelled = model.fitted.parameters.unlabelled_summary is not None
+        if self.is_dropped and has_unlabelled:
+            model.learn()  # from the labelled documents only
 
 
 def update(
@@ -189,9 +190,8 @@ def update(
 ) -> UpdateResult:
     """Add documents, which ``counting_model`` counted, to the model in a file.
 
-    ``documents`` is None if only the unlabelled documents change. For a `DocumentBatch`, skip
-    documents that are in the ledger with the same label, and move documents that are in the ledger
-    with another label.
+    ``documents`` is None if only the unlabelled documents change. The documents of a
+    `CountedCorpus` are all added, and the documents of a `DocumentBatch` as by `add_batch`.
 
     Raise `ModelError` if another process replaced the model by one that counts differently,
     `UsageError` if the model cannot be changed, `NotInModelError` for a document to be moved that
@@ -204,6 +204,7 @@ def update(
         n_documents_before = model.counts.labelled_statistics.n_documents
         old_ledger = file.read_ledger()
         had_ledger = old_ledger is not None
+        # `learn` changes the model in place.
         if not isinstance(documents, DocumentBatch):
             counts = model.counts
             if documents is not None:
@@ -218,7 +219,8 @@ def update(
             problem.set_document_name(documents.names[problem.index])
             problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
             raise
-        if ledger_update.n_new or ledger_update.n_moved:
+        is_changed = ledger_update.n_new or ledger_update.n_moved
+        if is_changed:
             file.replace(model.learn(ledger_update.counts, unlabelled.pool), ledger_update.ledger)
         return UpdateResult(model, n_documents_before, had_ledger, ledger_update)
 
@@ -265,7 +267,7 @@ def forget(
 def _remove_documents(
     file: LockedModelFile, model: TextClassifier, batch: DocumentBatch, *, once: bool
 ) -> LedgerRemoval:
-    """Subtract documents from the counts of a model, and remove them from its ledger."""
+    """Return the counts and the ledger of a model without the documents of a batch."""
     from nbtext.model.operations import LedgerRemoval, remove_batch, remove_from_ledger
 
     if once:
@@ -276,7 +278,7 @@ def _remove_documents(
             )
         return remove_batch(model.counts, ledger, batch)
 
-    # A document that the counts do not contain is reported before a damaged ledger.
+    # First the counts, so that a missing document is reported even if the ledger is damaged.
     counts = forget_documents(model.counts, batch.counts)
     ledger = file.read_ledger()
     if ledger is not None:
@@ -289,7 +291,7 @@ def _load_to_change(
 ) -> TextClassifier:
     """Load the model to change, without its unlabelled documents if they are dropped.
 
-    Raise `ModelError` if another process replaced it by a model that counts differently.
+    Raise `ModelError` if another process replaced the model by one that counts differently.
     """
     from nbtext.model.operations import find_counting_difference
 
@@ -358,6 +360,7 @@ def promote(
     `UsageError` if both paths are the same file or a ledger would be lost, `LockedError`, and
     `PathError`. Unless the message says otherwise, the files are unchanged after an error.
     """
+    # Fail before the locks are taken, if possible.
     check_replaceable(path)
     _require_distinct_paths(new_path, path, backup=backup)
     model = TextClassifier.load(new_path)
@@ -380,7 +383,7 @@ def promote(
 
 
 def _require_distinct_paths(new_path: str, path: str, *, backup: bool) -> None:
-    """Raise `UsageError` if the new model is the old one, or is its backup or lock file."""
+    """Raise `UsageError` if the new model is the old model, its backup or its lock file."""
     source = os.path.realpath(new_path)
     target = os.path.realpath(path)
     if source == target:

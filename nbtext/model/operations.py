@@ -1,9 +1,11 @@
 """Change a trained model without its documents: merge, relabel, prune, add and remove.
 
-The commands of these names use this module. Counts are whole numbers that add and subtract exactly,
-so a changed model equals a model trained on its documents. Only the sample can differ: if a
-document leaves the sample, documents that did not fit into it before do not return. A ledger of
-fingerprints shows which documents a model contains.
+Counts are whole numbers that add and subtract exactly, so a changed model equals a model trained on
+its documents. Only the sample can differ: if a document leaves the sample, training documents that
+did not fit into the sample cannot replace it. A ledger of fingerprints shows which documents a
+model contains.
+
+`TextClassifier.learn` changes the model, so functions that return a new model call it on a copy.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nbtext.corpus.collection import Corpus
+    from nbtext.corpus.document import Document
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.labels import Label, Labels
@@ -71,14 +74,15 @@ def merge_models(models: Sequence[TextClassifier], names: Names) -> TextClassifi
                 where=name,
                 hint="train both with the same --seeds",
             )
-    return copy(first).learn(reduce(add, (model.counts for model in models)))
+    total_counts = reduce(add, (model.counts for model in models))
+    return copy(first).learn(total_counts)
 
 
 def relabel_class(model: TextClassifier, old: str, new: str) -> TextClassifier:
     """Return the model with the class ``old`` renamed to ``new``.
 
-    If the model has a class ``new`` already, the two classes are merged, with the sum of their
-    weights in a class prior by label. Raise `UsageError` if the model has no class ``old``, or if
+    If the model has a class ``new`` already, the two classes are merged. A class prior by label is
+    changed too. Raise `UsageError` if the model has no class ``old``, or if
     ``new`` is not a valid label.
     """
     require_additive(model.settings, model.counts)
@@ -86,14 +90,15 @@ def relabel_class(model: TextClassifier, old: str, new: str) -> TextClassifier:
     if old not in classes:
         raise unknown_class_error(old, classes)
     check_label(new)
-    if new in classes and old != new:
+    is_merge = new in classes and old != new
+    if is_merge:
         require_compatible_settings(
             model.settings, LABEL_MERGE, *list_label_requests(model.fitted.posterior_type)
         )
 
-    counts = model.counts.rename_classes(
-        [new if label == old else label for label in model.counts.table.classes]
-    )
+    # The table also has the reserved class of a multi-label model.
+    new_names = [new if label == old else label for label in model.counts.table.classes]
+    counts = model.counts.rename_classes(new_names)
     prior = model.settings.class_prior
     if not isinstance(prior, str) and old != new:
         prior = _merge_prior_weights(prior, old, new, classes)
@@ -107,11 +112,11 @@ def relabel_class(model: TextClassifier, old: str, new: str) -> TextClassifier:
 def _merge_prior_weights(
     weights: Mapping[str, float], old: str, new: str, classes: Names
 ) -> dict[str, float]:
-    """Return class weights by label in which the weight of ``old`` is added to that of ``new``."""
+    """Return class weights by label in which the weight of ``old`` is added to ``new``."""
     merged_weights = {label: weight for label, weight in weights.items() if label != old}
-    # The weights may name labels that are not classes of the model.
-    old_weight_of_new = weights[new] if new in classes else 0.0
-    merged_weights[new] = old_weight_of_new + weights[old]
+    # The weight of a label that is not a class of the model is ignored.
+    new_weight = weights[new] if new in classes else 0.0
+    merged_weights[new] = new_weight + weights[old]
     return merged_weights
 
 
@@ -120,8 +125,8 @@ def prune_terms(model: TextClassifier, min_df: int, max_df: float) -> TextClassi
 
     A term stays if at least ``min_df`` documents contain it, and at most a proportion ``max_df`` of
     all documents. It also stays if it is part of an n-gram that stays. Later documents are counted
-    with the remaining terms only: if a removed term could return, a document that was added before
-    could not be subtracted exactly. Raise `UsageError` if no term would remain.
+    with the remaining terms only: if they added a removed term again, earlier documents with this
+    term could not be subtracted exactly. Raise `UsageError` if no term would remain.
     """
     require_additive(model.settings, model.counts)
     statistics = model.counts.labelled_statistics
@@ -139,6 +144,7 @@ def prune_terms(model: TextClassifier, min_df: int, max_df: float) -> TextClassi
 def find_counting_difference(first: TextClassifier, second: TextClassifier) -> str | None:
     """Return an option by which two models count differently, or None if they count equally."""
     for name in COUNTING_NAMES:
+        # The lists of stop words are compared below, not their names.
         if name != "stop_words" and first.settings[name] != second.settings[name]:
             return PARAMETERS_BY_NAME[name].display_name
     if first.settings.needs_log_sums != second.settings.needs_log_sums:
@@ -185,9 +191,10 @@ def compare_stemmer_versions(model: TextClassifier) -> str | None:
 def find_last_equal(texts: Array) -> Ints:
     """Return for each text the row of the last equal text, shape (n_texts,)."""
     _, groups = np.unique(texts, return_inverse=True)
-    last_rows = np.empty(groups.size, np.int64)  # more rows than groups are not used
-    last_rows[groups] = np.arange(groups.size)  # numpy keeps the last of repeated assignments
-    return last_rows[groups]
+    last_row_of_group = np.empty(groups.size, np.int64)  # the first n_groups elements are used
+    # Of repeated assignments to an element, numpy keeps the last.
+    last_row_of_group[groups] = np.arange(groups.size)
+    return last_row_of_group[groups]
 
 
 def find_contradictions(last_equal: Ints, labels: Labels, names: Names) -> Iterator[Finding]:
@@ -197,8 +204,8 @@ def find_contradictions(last_equal: Ints, labels: Labels, names: Names) -> Itera
     """
     index_of_label = {label: index for index, label in enumerate(dict.fromkeys(labels))}
     label_indices = np.array([index_of_label[label] for label in labels])
-    last_label_indices = label_indices[last_equal]
-    rows = np.flatnonzero(label_indices != last_label_indices)
+    has_other_label = label_indices != label_indices[last_equal]
+    rows = np.flatnonzero(has_other_label)
     if rows.size:
         row = rows[0]
         last_row = last_equal[row]
@@ -215,20 +222,21 @@ class DocumentBatch(NamedTuple):
     """All documents of a corpus as counts, with their fingerprints and names."""
 
     counts: CorpusCounts
-    """The counts of the corpus, and of each document."""
+    """The counts of the corpus by class, and of each document."""
     fingerprints: Fingerprints
-    """Equal for equal documents, shape (n_docs,)."""
+    """Fingerprint of each document, shape (n_docs,). Equal documents have equal fingerprints."""
     names: Names = ()
+    """Name of each document, for messages."""
 
     def list_labels(self, rows: Ints | None = None) -> list[Label]:
-        """Return the labels of the documents in ``rows``; of all documents if it is None."""
+        """Return the labels of the documents in ``rows``, by default of all documents."""
         labels = self.counts.documents.list_labels(self.counts.table.classes)
         if rows is None:
             return labels
         return [labels[row] for row in rows.tolist()]
 
     def count_with_labels(self, rows: Ints, labels: Labels) -> CorpusCounts:
-        """Return the counts of the documents in ``rows``, whose labels are ``labels``."""
+        """Return the counts of the documents in ``rows`` under the given ``labels``."""
         return relabel_documents(
             self.counts.table, self.counts.documents.take(rows), labels, self.counts.sample.size
         )
@@ -240,14 +248,15 @@ class DocumentBatch(NamedTuple):
         labels: Labels,
         subtract: Callable[[CorpusCounts, CorpusCounts], CorpusCounts],
     ) -> CorpusCounts:
-        """Return counts without the documents in ``rows``, which ``counts`` has under ``labels``.
+        """Return ``counts`` without the documents in ``rows``, which it counted under ``labels``.
 
         ``subtract`` is `subtract_documents` or `forget_documents`. Raise `NotInModelError`, with a
         row of the batch, for a document that the counts do not contain.
         """
         try:
             return subtract(counts, self.count_with_labels(rows, labels))
-        except NotInModelError as problem:  # its index is a position in rows
+        except NotInModelError as problem:
+            # The index of the error is a position in ``rows``.
             raise NotInModelError(int(rows[problem.index]), problem.label) from None
 
     def find_last_rows(self) -> Ints:
@@ -260,8 +269,8 @@ class DocumentBatch(NamedTuple):
             find_last_equal(self.fingerprints), self.list_labels(), self.names
         )
 
-    def find_unchanged(self, ledger: Ledger) -> Mask:
-        """Return a mask of the documents that are in a ledger with the same label, (n_docs,)."""
+    def mask_unchanged(self, ledger: Ledger) -> Mask:
+        """Return a mask of the documents in a ledger with the same label, shape (n_docs,)."""
         index_of_label = {decode_label(text): index for index, text in enumerate(ledger.labels)}
         label_indices = np.array(
             [index_of_label.get(label, ABSENT_LABEL) for label in self.list_labels()], np.int64
@@ -275,22 +284,20 @@ def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> DocumentBat
 
     Raise `NoDocumentsError` if the corpus has no documents.
     """
-    counted = count_corpus(
-        model.analysis,
-        corpus,
-        jobs,
-        note=lambda document: compute_fingerprint(
-            append_weight(document.digest_bytes, document.weight)
-        ),
-    )
+    counted = count_corpus(model.analysis, corpus, jobs, note=_note_fingerprint)
     fingerprints = np.frombuffer(b"".join(counted.notes), FINGERPRINT_DTYPE)
     return DocumentBatch(counted.counts, fingerprints, counted.names)
+
+
+def _note_fingerprint(document: Document) -> bytes:
+    """Return the fingerprint of a document with its weight, as a note."""
+    return compute_fingerprint(append_weight(document.digest_bytes, document.weight))
 
 
 def remove_duplicates(batch: DocumentBatch) -> tuple[CorpusCounts, Ledger]:
     """Return the counts and the ledger of the distinct documents of a batch.
 
-    Equal documents count once, with the label of the last one.
+    Equal documents count once, with the label of the last document.
     """
     rows = batch.find_last_rows()
     labels = batch.list_labels(rows)
@@ -299,7 +306,7 @@ def remove_duplicates(batch: DocumentBatch) -> tuple[CorpusCounts, Ledger]:
 
 
 AUTO_WEIGHTINGS = ("counts", "log")
-"""Weightings to try with unlabelled documents if the user sets none, first the usual default."""
+"""Weightings to try with unlabelled documents by default. The first is the usual default."""
 
 
 def train_with_best_weighting(
@@ -313,6 +320,7 @@ def train_with_best_weighting(
     models = [copy(model).learn(counts, pool, weighting=weighting) for weighting in AUTO_WEIGHTINGS]
 
     def get_loss(trained: TextClassifier) -> float:
+        """Return the lowest log loss of a model, or infinity if it must not be chosen."""
         summary = trained.fitted.parameters.unlabelled_summary
         is_eligible = trained.counts.uses_unlabelled or trained is models[0]
         if summary is None or not is_eligible:
@@ -325,7 +333,7 @@ def train_with_best_weighting(
 class LedgerUpdate(NamedTuple):
     """Counts and ledger of a model after a batch was added, and numbers of documents of the batch.
 
-    The four numbers add up to the number of documents.
+    The four numbers add up to the number of documents of the batch.
     """
 
     counts: CorpusCounts
@@ -341,16 +349,19 @@ class LedgerUpdate(NamedTuple):
 
 
 def add_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerUpdate:
-    """Add the documents of a batch that are not in the ledger, and move documents to a new label.
+    """Return counts and ledger with the documents of a batch.
+
+    Documents that are not in the ledger are added. Documents in the ledger with another label are
+    moved to the label in the batch. Of equal documents only the last counts.
 
     Raise `NotInModelError` if the counts do not contain a document to be moved, although the ledger
     does.
     """
     rows = batch.find_last_rows()
     old_label_indices = ledger.find(batch.fingerprints[rows])
-    is_known = batch.find_unchanged(ledger)[rows]
+    is_unchanged = batch.mask_unchanged(ledger)[rows]
     is_new = old_label_indices == ABSENT_LABEL
-    is_moved = ~is_new & ~is_known
+    is_moved = ~is_new & ~is_unchanged
 
     if is_moved.any():
         old_labels = [
@@ -369,16 +380,16 @@ def add_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> Led
         ledger,
         n_new=int(is_new.sum()),
         n_moved=int(is_moved.sum()),
-        n_known=int(is_known.sum()),
+        n_known=int(is_unchanged.sum()),
         n_repeated=batch.fingerprints.size - rows.size,
     )
 
 
 def join_ledgers(ledgers: Sequence[Ledger]) -> tuple[Ledger | None, int]:
-    """Join the ledgers of merged models; return also the number of documents in several ledgers.
+    """Return the joined ledger of merged models, and the number of documents in several ledgers.
 
-    Without ledgers the joined ledger is None. A document in several ledgers counts several times in
-    the merged model. The joined ledger has its label from the last of these ledgers.
+    The joined ledger is None if ``ledgers`` is empty. A document in several ledgers counts several
+    times in the merged model. Its label in the joined ledger is its label in the last ledger.
     """
     if not ledgers:
         return None, 0
@@ -400,15 +411,16 @@ class LedgerRemoval(NamedTuple):
 
 
 def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> LedgerRemoval:
-    """Subtract the documents of a batch that are in the ledger; ignore other documents.
+    """Return counts and ledger without the documents of a batch.
 
-    Equal documents are subtracted once. Raise `NotInModelError` for a document that is in the
-    ledger with another label, and `UsageError` if no document would remain.
+    Documents that are not in the ledger are ignored. Equal documents are subtracted once. Raise
+    `NotInModelError` for a document that is in the ledger with another label, and `UsageError` if
+    no document would remain.
     """
     last_rows = batch.find_last_rows()
     label_indices = ledger.find(batch.fingerprints)
     rows = last_rows[label_indices[last_rows] != ABSENT_LABEL]
-    is_unchanged = batch.find_unchanged(ledger)
+    is_unchanged = batch.mask_unchanged(ledger)
     rows_with_other_label = rows[~is_unchanged[rows]]
     if rows_with_other_label.size:
         row = int(rows_with_other_label[0])
@@ -428,10 +440,11 @@ def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> 
 
 def remove_from_ledger(ledger: Ledger, batch: DocumentBatch) -> Ledger:
     """Return the ledger without the documents of a batch that it has with the same label."""
-    fingerprints = batch.fingerprints[batch.find_unchanged(ledger)]
+    fingerprints = batch.fingerprints[batch.mask_unchanged(ledger)]
     return _remove_fingerprints(ledger, np.unique(fingerprints))
 
 
 def _remove_fingerprints(ledger: Ledger, fingerprints: Fingerprints) -> Ledger:
-    removed_labels: list[str | None] = [None for _ in range(fingerprints.size)]
+    """Return the ledger without distinct documents."""
+    removed_labels: list[str | None] = [None for _ in fingerprints]
     return ledger.with_labels(fingerprints, removed_labels)

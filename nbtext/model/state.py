@@ -1,21 +1,25 @@
 """Convert a model to the settings and arrays of a model file, and back.
 
-`TextClassifier` saves and loads models with it. `nbtext.store` checks the format of a model file,
-and `nbtext.model.schema` each setting and array. This module checks that settings and arrays are
-consistent: `decode_model` raises `ModelError` unless training could have made the model.
+`nbtext.store` checks the format of a model file, and `nbtext.model.schema` each setting and array.
+This module checks that settings and arrays are consistent: `decode_model` raises `ModelError`
+unless training could have made the model.
+
+A *column* has the counts of one label in one layer: with L layers, label k in layer l has the
+column k·L + l. A *cell* has the counts of one term in one column. In a multi-label model the first
+label is *reserved*: its name is empty, and its columns count all documents.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
-from nbtext.counts.count_table import CELL_FIELDS, CountTable, Layer, Layers, log_units
+from nbtext.counts.count_table import CountTable, Layer, Layers, log_units
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import (
     MAX_SAMPLE_ENTRIES,
@@ -80,10 +84,10 @@ if TYPE_CHECKING:
     """Values of the arrays of a model file, by name."""
 
 MAX_LABEL_LAYER_COLUMNS = 1 << 24
-"""Limit of labels times layers; each takes eight bytes of memory, even without documents."""
+"""Limit of columns. Each takes eight bytes of memory, even if the file does not store it."""
 
-MAX_LABEL_CALIBRATION_NATS = 1e6
-"""Limit of the absolute numbers that calibrate a label."""
+MAX_ABS_LABEL_CALIBRATION = 1e6
+"""Limit of the absolute values of slope, offset and prior of a label."""
 
 MAX_SUM_DIGITS = 2000
 """Limit of digits of the numerator of an exact sum. The largest possible sums have about 500."""
@@ -92,7 +96,7 @@ MAX_EXPONENT_DIGITS = 4
 """Limit of digits of the exponent in the denominator of an exact sum."""
 
 MAX_CAUSE_CHARS = 200
-"""Limit of the text of another error that is quoted in a message."""
+"""Limit of the message of an error that is quoted in the message of a `ModelError`."""
 
 
 def list_versions(settings: Settings) -> dict[str, str]:
@@ -124,6 +128,7 @@ def encode_model(model: FittedModel) -> tuple[dict[str, object], Arrays]:
 
 
 def _encode_settings(model: FittedModel) -> dict[str, object]:
+    """Return the settings by the names of `nbtext.model.schema.SETTINGS`."""
     parameters = model.parameters
     table = model.counts.table
     calibration = parameters.calibration
@@ -152,9 +157,9 @@ def _encode_settings(model: FittedModel) -> dict[str, object]:
 
 
 def _with_auto_unspaced(settings: Settings, table: CountTable) -> Settings:
-    """Return settings with unspaced=auto instead of pairs, if no term is in such a script.
+    """Return settings with unspaced=auto instead of pairs, if no term is in an unspaced script.
 
-    For these terms both settings count equally.
+    Both settings count such terms equally.
     """
     if settings.unspaced == PAIRS and find_unspaced_runs(table.vocabulary.text) is None:
         return replace(settings, unspaced="auto")
@@ -162,6 +167,7 @@ def _with_auto_unspaced(settings: Settings, table: CountTable) -> Settings:
 
 
 def _encode_parameters(model: FittedModel) -> Arrays:
+    """Return the arrays of the parameters and the stop list, without those of the classifier."""
     parameters = model.parameters
     contents: dict[str, Any] = {
         **parameters.calibration.to_arrays(),
@@ -172,7 +178,7 @@ def _encode_parameters(model: FittedModel) -> Arrays:
     if parameters.typicality is not None:
         contents["typicality"] = parameters.typicality.quantiles.ravel()
     if parameters.profile is not None:
-        # A multi-label model has no predictions of its first label, which is reserved.
+        # The reserved label, which is never predicted, has 0 predictions.
         predictions = parameters.profile.predictions
         n_reserved = model.counts.table.n_classes - predictions.size
         contents["answers"] = np.append(np.zeros(n_reserved, np.int64), predictions)
@@ -183,14 +189,15 @@ def _encode_parameters(model: FittedModel) -> Arrays:
 
 def _encode_held_out(held_out: HeldOutPosteriors) -> dict[str, Numbers | None]:
     """Return −log p in single precision, the labels, and the weights unless all are 1."""
-    with np.errstate(over="ignore"):  # infinite for a number attribute far from all others
+    # An extreme value of a number attribute can make −log p too large for single precision.
+    with np.errstate(over="ignore"):
         negative_log_p = np.maximum(-held_out.log_posterior, 0).astype(np.float32).ravel()
     weights = None if np.all(held_out.weights == 1) else held_out.weights
     _, labels = held_out.truth.to_pairs()
     label_counts = None  # stored only for multi-label models
     if not held_out.posterior.is_exclusive:
         label_counts = held_out.truth.count_labels()
-        labels = labels + 1  # the first label is reserved
+        labels = labels + 1  # after the reserved label
     return {
         "left_out_labels": labels,
         "left_out_label_counts": label_counts,
@@ -205,10 +212,11 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
     vocabulary = table.vocabulary
     labels = [label.encode() for label in table.classes]
     n_layers = len(table.layers)
-    # With several layers, columns without documents are not stored.
-    is_stored = (table.class_documents > 0) | (n_layers == 1)
+    is_stored = np.ones(table.class_documents.size, np.bool_)
+    if n_layers > 1:
+        is_stored = table.class_documents > 0
     columns = np.flatnonzero(is_stored)
-    index_of_column = np.cumsum(is_stored) - 1
+    stored_index_of_column = np.cumsum(is_stored) - 1
     contents: dict[str, Any] = {
         "terms": vocabulary.text,
         "term_lengths": np.diff(vocabulary.bounds),
@@ -217,8 +225,10 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
         "label_lengths": np.array([len(label) for label in labels]),
         "column_documents": table.class_documents[columns],
         "term_cells": np.diff(table.term_offsets),
-        "cell_columns": index_of_column[table.cell_classes],
-        **dict(zip(CELL_FIELDS, table.cells, strict=False)),  # without logs in most tables
+        "cell_columns": stored_index_of_column[table.cell_classes],
+        "cell_counts": table.cell_counts,
+        "cell_documents": table.cell_documents,
+        "cell_logs": table.cell_logs,
         **_encode_sample(table, counts.sample.documents),
     }
     if n_layers > 1:
@@ -258,7 +268,7 @@ def _encode_sample(table: CountTable, documents: CountedDocuments) -> dict[str, 
 
 
 def encode_moments(moments: Moments) -> dict[str, Numbers | bytes]:
-    """Return the numbers of values, and the sums of values and of their squares.
+    """Return the number of values by column and attribute, their sums, and the sums of squares.
 
     Each sum is a line ``n e`` for n / 2ᵉ. Denominators are powers of 2, since values are floats.
     """
@@ -280,19 +290,20 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     stored = parse_settings(plain)
     settings = _decode_settings(stored.training, stored.reading)
     contents, classifier_arrays = decode_arrays(arrays, len(stored.layers))
-    seeds = [SeedTerm(label, tuple(term), amount) for label, term, amount in stored.seeds]
+    seeds = [
+        SeedTerm(label, tuple(terms), pseudo_count) for label, terms, pseudo_count in stored.seeds
+    ]
     require_valid_model(all(seed.term for seed in seeds), "a seed word is no term")
     counts = _decode_counts(contents, stored, settings, seeds)
     table = counts.table
     stop_list = contents["stop_words"].decode().split()
     weights = build_count_weights(table, settings, seeds)
     try:
+        term_settings = _resolve_terms_of_settings(settings, stop_list)
         parameters = replace(
             _decode_parameters(contents, stored, settings, table),
             classifier_arrays=classifier_arrays,
-            own_pseudo_counts=find_own_pseudo_counts(
-                table, _resolve_terms_of_settings(settings, stop_list)
-            ),
+            own_pseudo_counts=find_own_pseudo_counts(table, term_settings),
             weights=weights,
         )
         model = FittedModel(
@@ -323,7 +334,7 @@ def _resolve_terms_of_settings(settings: Settings, stop_list: list[str]) -> Sett
 def _decode_settings(training: ParsedJson, reading: ParsedJson) -> Settings:
     """Return validated settings; raise `ModelError` for settings that are not valid."""
     try:
-        # Only a check that texts are UTF-8, or bytes as surrogate escapes, as in file names.
+        # A check that texts can be encoded. File names may have surrogate escapes.
         json.dumps((training, reading), ensure_ascii=False).encode("utf-8", "surrogateescape")
         settings = Settings.from_model_file(training)
         return replace(settings, reading=Reading.from_model_file(reading))
@@ -335,24 +346,24 @@ def _decode_settings(training: ParsedJson, reading: ParsedJson) -> Settings:
 
 
 def find_row_bounds(text: bytes, sizes: Ints, plural: str) -> Ints:
-    """Return where each row of concatenated text starts, and the end of the last row.
+    """Return the offset of each row in concatenated text, and the end of the last row.
 
-    ``sizes`` are the lengths in bytes, ``plural`` is the word for the rows in messages. Raise
+    ``sizes`` are the lengths of the rows in bytes. ``plural`` names the rows in messages. Raise
     `ModelError` if the lengths do not add up, or if a row starts inside a character.
     """
     bounds = compute_offsets(sizes)
-    misfit = f"its {plural} do not fit their lengths"
-    require_valid_model(bounds[-1] == len(text), misfit)
+    finding = f"its {plural} do not fit their lengths"
+    require_valid_model(bounds[-1] == len(text), finding)
     first_bytes = np.frombuffer(text, np.uint8)[bounds[:-1]]
     is_inside_character = (first_bytes & 0xC0) == 0x80  # bytes 10xxxxxx continue a character
-    require_valid_model(not is_inside_character.any(), misfit)
+    require_valid_model(not is_inside_character.any(), finding)
     return bounds
 
 
 def decode_moments(
     contents: ArrayContents, class_documents: Ints, attributes: Attributes
 ) -> Moments:
-    """Return the moments of the numeric attributes in each stored column of the table."""
+    """Return the checked moments of the number attributes in each stored column of the table."""
     from nbtext.counts.moments import Moments
 
     documents = contents["values"]
@@ -363,6 +374,7 @@ def decode_moments(
         documents.size == n_columns * n_attributes, "its values do not fit its attributes"
     )
     require_valid_model(len(sums) == 2 * documents.size, "its sums do not fit its attributes")
+    # The sums of all values precede the sums of all squares.
     value_sums, squares = np.array(sums, object).reshape(2, n_columns, n_attributes)
     moments = Moments(documents.reshape(n_columns, n_attributes), value_sums, squares)
     require_valid_model(
@@ -418,23 +430,22 @@ def decode_sample_values(values: Floats, n_documents: int, attributes: Attribute
 def _decode_parameters(
     contents: ArrayContents, stored: StoredSettings, settings: Settings, table: CountTable
 ) -> FittedParameters:
-    """Return the parameters, without those that `decode_model` adds."""
+    """Return the checked parameters, with defaults for the parameters that `decode_model` adds."""
     smoothing = float(stored.smoothing)
     require_valid_model(
         is_possible_smoothing(smoothing, table.n_terms, settings),
         "its smoothing is not what its settings say",
     )
-    profile = _decode_profile(contents, stored, table)
     selected_terms = contents["selected"].astype(np.bool_)
     if not selected_terms.size:
         selected_terms = np.ones(table.n_terms, np.bool_)
     return FittedParameters(
         selected_terms,
         smoothing,
+        profile=_decode_profile(contents, stored, table),
         calibration=_decode_calibration(contents, stored, table),
         calibration_quality=stored.calibration,
         typicality=_decode_typicality(contents["typicality"]),
-        profile=profile,
         choices=_decode_choices(stored.choices),
         unlabelled_summary=_decode_unlabelled(stored),
         held_out_posteriors=_decode_held_out(contents, table.classes),
@@ -446,7 +457,7 @@ def _decode_profile(
 ) -> Profile | None:
     predictions = contents["answers"]
     if are_multi_label(table.classes):
-        predictions = predictions[1:]  # the first label is reserved
+        predictions = predictions[1:]  # without the reserved label
     has_predictions = predictions.size > 0
     has_profile = stored.profile is not None
     require_valid_model(has_profile == has_predictions, "its answers do not go with its profile")
@@ -462,10 +473,8 @@ def _decode_unlabelled(stored: StoredSettings) -> UnlabelledSummary | None:
 
 def _decode_choices(plain: ParsedJson) -> Choices:
     segmentations = plain["sides"]
-    require_valid_model(
-        segmentations and segmentations == sorted(set(segmentations)),
-        "training makes no such choices",
-    )
+    is_sorted = segmentations == sorted(set(segmentations))
+    require_valid_model(segmentations and is_sorted, "training makes no such choices")
     choices = {**plain, "sides": tuple(segmentations)}
     for name in ("stop_words", "smoothing", "unspaced"):
         if plain[name] is not None:
@@ -479,13 +488,13 @@ def _decode_calibration(
     calibration = Calibration(**{name: float(value) for name, value in stored.temperature.items()})
     require_valid_model(calibration.is_valid, "its temperature is out of range")
     multi_label = are_multi_label(table.classes)
-    misfit = "its labels are not calibrated"
-    require_valid_model((stored.rivalry is not None) == multi_label, misfit)
-    n_labels = table.n_classes - 1 if multi_label else 0
+    finding = "its labels are not calibrated"
+    require_valid_model((stored.rivalry is not None) == multi_label, finding)
+    n_calibrated_labels = table.n_classes - 1 if multi_label else 0
     label_arrays = [contents[name] for name in LABEL_ARRAYS]
     for array in label_arrays:
-        is_in_range = np.all(np.abs(array) <= MAX_LABEL_CALIBRATION_NATS)
-        require_valid_model(array.size == n_labels and is_in_range, misfit)
+        is_in_range = np.all(np.abs(array) <= MAX_ABS_LABEL_CALIBRATION)
+        require_valid_model(array.size == n_calibrated_labels and is_in_range, finding)
     if not multi_label:
         return calibration
     slopes, offsets, prior = label_arrays
@@ -545,9 +554,9 @@ def _decode_held_out(contents: ArrayContents, labels: Names) -> HeldOutPosterior
         label_counts,
         label_indices,
         n_documents,
-        "documents left out",
-        "lack labels",
         multi_label=multi_label,
+        subject="documents left out",
+        predicate="lack labels",
     )
     log_posterior = -negative_log_p.reshape(n_documents, n_classes)
     if multi_label:
@@ -562,39 +571,34 @@ def _require_labels(
     label_counts: Ints,
     labels: Ints,
     n_documents: int,
-    whose: str,
-    misfit: str,
     *,
     multi_label: bool,
+    subject: str,
+    predicate: str,
 ) -> None:
     """Raise `ModelError` unless each document has a label, or sorted labels if ``multi_label``.
 
     ``label_counts`` are the numbers of labels per document, and empty unless ``multi_label``. The
-    reserved label 0 must not occur in label sets. ``whose`` and ``misfit`` are words of the
+    reserved label 0 must not occur in label sets. ``subject`` and ``predicate`` are words of the
     message.
     """
     if not multi_label:
         fits = label_counts.size == 0 and labels.size == n_documents
-        require_valid_model(fits, f"its {whose} {misfit}")
+        require_valid_model(fits, f"its {subject} {predicate}")
         return
     fits = label_counts.size == n_documents and labels.size == label_counts.sum()
-    require_valid_model(fits, f"its {whose} {misfit}")
+    require_valid_model(fits, f"its {subject} {predicate}")
     is_sorted = are_rows_increasing(labels, compute_offsets(label_counts))
     require_valid_model(
-        is_sorted and labels.min(initial=1) > 0, f"the labels of its {whose} are not sorted"
+        is_sorted and labels.min(initial=1) > 0, f"the labels of its {subject} are not sorted"
     )
 
 
 def _decode_counts(
     contents: ArrayContents, stored: StoredSettings, settings: Settings, seeds: SeedTerms
 ) -> CorpusCounts:
-    vocabulary = _decode_vocabulary(contents)
-    layers = _decode_layers(stored)
-    labels = _decode_labels(contents)
-    table = _decode_table(contents, vocabulary, labels, layers, settings)
-    _, unit, _ = stored.layers[0]
-    table = replace(table, unit=unit)
-    if are_multi_label(labels):
+    table = _decode_table(contents, stored, settings)
+    if are_multi_label(table.classes):
         _require_labels_of_documents(table)
     sample = _decode_sample(contents, table, settings.sample, stored.sample_bound)
     counts = CorpusCounts(table, sample, stored.closed_vocabulary)
@@ -604,7 +608,7 @@ def _decode_counts(
 
 
 def _decode_layers(stored: StoredSettings) -> Layers:
-    """Return the layers of the columns.
+    """Return the checked layers of the columns.
 
     Layers of labelled documents, whose weight is None, come first. They are sorted by name, the
     first name is "", and they share the unit of the table.
@@ -612,13 +616,15 @@ def _decode_layers(stored: StoredSettings) -> Layers:
     layers = [Layer(name, weight, unit) for name, unit, weight in stored.layers]
     is_distinct = len({layer.name for layer in layers}) == len(layers)
     document_layers = [layer for layer in layers if layer.weight is None]
+    are_first = layers[: len(document_layers)] == document_layers
     names = [layer.name for layer in document_layers]
-    is_sorted = names == sorted({"", *names}) and layers[: len(names)] == document_layers
+    is_sorted = names == sorted({"", *names})
     has_one_unit = len({layer.unit for layer in document_layers}) == 1
     require_valid_model(
-        is_distinct and is_sorted and has_one_unit, "it has layers of unknown kinds"
+        is_distinct and are_first and is_sorted and has_one_unit, "it has layers of unknown kinds"
     )
-    return tuple(layer if layer.weight else layer._replace(unit=None) for layer in layers)
+    derived_layers = layers[len(document_layers) :]
+    return (*(layer._replace(unit=None) for layer in document_layers), *derived_layers)
 
 
 def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
@@ -637,18 +643,17 @@ def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
 
 def _require_seeds(table: CountTable, seeds: SeedTerms, settings: Settings) -> None:
     """Raise `ModelError` unless seeds explain labels without documents and terms without cells."""
-    documents = table.class_documents.reshape(table.n_classes, -1).sum(axis=1).tolist()
+    documents_by_layer = table.class_documents.reshape(table.n_classes, -1)
+    has_documents = documents_by_layer.any(axis=1)
     seed_labels = {seed.label for seed in seeds}
     require_valid_model(
-        all(n or label in seed_labels for label, n in zip(table.classes, documents, strict=True)),
+        seed_labels.issuperset(compress(table.classes, ~has_documents)),
         "a label has neither documents nor seed words",
     )
-    # An n-gram of n terms has n − 1 further parts: n single terms and n − 1 n-grams in all.
+    # A seed word of n terms adds up to 2n − 1 terms: n single terms and n − 1 n-grams.
     n_empty_terms = np.count_nonzero(~table.term_occurs)
-    require_valid_model(
-        n_empty_terms <= sum(2 * len(seed.term) - 1 for seed in seeds),
-        "its terms and cells do not fit",
-    )
+    max_empty_terms = sum(2 * len(seed.term) - 1 for seed in seeds)
+    require_valid_model(n_empty_terms <= max_empty_terms, "its terms and cells do not fit")
     require_valid_model(
         all(len(seed.term) <= settings.ngrams for seed in seeds),
         "a seed is a longer n-gram than its settings say",
@@ -661,7 +666,7 @@ def _require_unlabelled_layers(table: CountTable, summary: UnlabelledSummary | N
         return
     weights = [layer.weight for layer in table.layers if layer.weight is not None]
     tried_weights = {f"{weight:g}" for weight in (0, *weights)}
-    # Without labelled documents no losses were computed.
+    # Losses are empty if there were no labelled documents.
     require_valid_model(
         not summary.losses or summary.losses.keys() >= tried_weights,
         "it lacks the loss of its unlabelled documents",
@@ -676,14 +681,12 @@ def _require_unlabelled_layers(table: CountTable, summary: UnlabelledSummary | N
 
 
 def _decode_table(
-    contents: ArrayContents,
-    vocabulary: Vocabulary,
-    labels: tuple[str, ...],
-    layers: Layers,
-    settings: Settings,
+    contents: ArrayContents, stored: StoredSettings, settings: Settings
 ) -> CountTable:
-    """Return the table of counts, with checked columns and cells. Its unit is 1."""
-    cell_columns = contents["cell_columns"]
+    """Return the table of counts, with checked columns and cells."""
+    vocabulary = _decode_vocabulary(contents)
+    layers = _decode_layers(stored)
+    labels = _decode_labels(contents)
     column_documents = contents["column_documents"]
     term_offsets = compute_offsets(contents["term_cells"])
     _require_cells(contents, term_offsets, len(vocabulary), settings)
@@ -702,20 +705,22 @@ def _decode_table(
         moments = decode_moments(contents, column_documents, attributes)
         moments = moments.reindex_classes(columns, n_columns)
 
-    cell_counts, cell_documents, cell_logs = (contents[name] for name in CELL_FIELDS)
-    if len(layers) > 1:
+    cell_columns = contents["cell_columns"]
+    if len(layers) > 1:  # otherwise all columns are stored, and the copy would take time
         cell_columns = columns[cell_columns]
+    _, unit, _ = stored.layers[0]
     table = CountTable(
         vocabulary,
         labels,
         class_documents,
         term_offsets,
         cell_columns,
-        cell_counts,
-        cell_documents,
-        cell_logs if settings.needs_log_sums else None,
+        contents["cell_counts"],
+        contents["cell_documents"],
+        contents["cell_logs"] if settings.needs_log_sums else None,
         attributes,
         moments,
+        unit=unit,
         layers=layers,
     )
     if table.cell_logs is not None:
@@ -729,7 +734,9 @@ def _require_cells(
     """Raise `ModelError` unless the arrays of cells are consistent with each other."""
     columns = contents["cell_columns"]
     column_documents = contents["column_documents"]
-    counts, documents, logs = (contents[name] for name in CELL_FIELDS)
+    counts = contents["cell_counts"]
+    documents = contents["cell_documents"]
+    logs = contents["cell_logs"]
     require_valid_model(
         term_offsets[-1] == columns.size and term_offsets.size == n_terms + 1,
         "its terms and cells do not fit",
@@ -755,18 +762,17 @@ def _require_cells(
 def _decode_columns(contents: ArrayContents, n_labels: int, n_layers: int) -> Ints:
     """Return the column of the table for each stored column, shape (n_stored,).
 
-    Label k in layer l has the column k · n_layers + l. With one layer all columns are stored, and
-    the file has neither labels nor layers of columns.
+    With one layer all columns are stored, and the file has neither labels nor layers of columns.
     """
     n_stored = contents["column_documents"].size
     column_labels = contents["column_labels"]
     column_layers = contents["column_layers"]
-    misfit = "its columns and labels do not fit"
+    finding = "its columns and labels do not fit"
     if n_layers == 1:
-        require_valid_model(n_stored == n_labels, misfit)
-        require_valid_model(not column_labels.size and not column_layers.size, misfit)
+        require_valid_model(n_stored == n_labels, finding)
+        require_valid_model(not column_labels.size and not column_layers.size, finding)
         return np.arange(n_labels)
-    require_valid_model(column_labels.size == column_layers.size == n_stored, misfit)
+    require_valid_model(column_labels.size == column_layers.size == n_stored, finding)
     columns: Ints = column_labels * n_layers + column_layers
     require_valid_model(np.all(columns[1:] > columns[:-1]), "its columns are not sorted")
     require_valid_model(n_labels * n_layers <= MAX_LABEL_LAYER_COLUMNS, "it has too many layers")
@@ -774,10 +780,7 @@ def _decode_columns(contents: ArrayContents, n_labels: int, n_layers: int) -> In
 
 
 def _require_labels_of_documents(table: CountTable) -> None:
-    """Raise `ModelError` if a label has more documents, counts or log weights than all documents.
-
-    All documents are counted in the first label, which is reserved.
-    """
+    """Raise `ModelError` if a label has higher counts than all documents, in a table or a cell."""
     n_layers = len(table.layers)
     documents = table.class_documents.reshape(table.n_classes, n_layers)
     require_valid_model(
@@ -785,8 +788,8 @@ def _require_labels_of_documents(table: CountTable) -> None:
     )
     terms = table.cell_terms
     columns = table.cell_classes
-    is_label_cell = columns >= n_layers
-    # For each cell of a label, the cell of all documents with the same term and layer.
+    is_label_cell = columns >= n_layers  # not of the reserved label
+    # For each cell of a label, find the cell of all documents with the same term and layer.
     overall_keys = pair(terms[is_label_cell], columns[is_label_cell] % n_layers)
     overall_cells = find_sorted(pair(terms, columns), overall_keys)
     require_valid_model(np.all(overall_cells >= 0), "a label has a term that no document has")
@@ -800,29 +803,31 @@ def _require_labels_of_documents(table: CountTable) -> None:
 def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) -> None:
     """Raise `ModelError` if a column or term has more documents in the sample than in the table.
 
-    Documents weigh at least 1 / unit. Comparing each cell would double the time of loading.
+    The table counts each document at least once, as its weight is at least 1 / unit. To compare
+    each cell would double the time of loading.
     """
     columns = sample.columns
     if sample.labels is not None:
         columns = np.concatenate((columns, sample.labels.columns))
     column_documents = np.bincount(columns, minlength=table.class_documents.size)
     term_documents = np.bincount(sample.matrix.terms, minlength=table.n_terms)
-    misfit = "its sample has documents that were not counted"
-    require_valid_model(np.all(column_documents <= table.class_documents), misfit)
-    require_valid_model(np.all(term_documents <= table.term_documents), misfit)
+    finding = "its sample has documents that were not counted"
+    require_valid_model(np.all(column_documents <= table.class_documents), finding)
+    require_valid_model(np.all(term_documents <= table.term_documents), finding)
 
 
 def _require_possible_logs(table: CountTable) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
     counts, documents, sums = table.cells
-    min_sums = documents * log_units(np.ones(1))
+    min_sums = documents * log_units(np.ones(1))  # the term occurs once in each document
     # The logarithm is concave, so equal counts in all documents have the largest sum. One unit is
     # added for rounding.
     max_sums = documents * (log_units(counts / documents) + 1)
-    # The logs of categories are not summed.
-    is_unweighted = mask_categories(table.vocabulary)[table.cell_terms] & (sums == 0)
+    # Logs of values of categorical attributes are not summed.
+    is_category_cell = mask_categories(table.vocabulary)[table.cell_terms]
+    is_possible = (min_sums <= sums) & (sums <= max_sums)
     require_valid_model(
-        np.all(is_unweighted | ((min_sums <= sums) & (sums <= max_sums))),
+        np.all(is_possible | (is_category_cell & (sums == 0))),
         "its sums of log weights do not fit its counts",
     )
 
@@ -832,7 +837,8 @@ def _decode_sample(
 ) -> DocumentSample:
     """Return the checked sample.
 
-    ``size`` is its limit of documents. All documents with a hash up to ``bound`` are in the sample.
+    ``size`` is the limit of its documents. All training documents with a hash up to ``bound`` are
+    in the sample.
     """
     hashes = contents["sample_hashes"]
     row_offsets = compute_offsets(contents["sample_entries"])
@@ -877,7 +883,7 @@ def _decode_sample_columns(
 ) -> tuple[Ints, LabelSets | None]:
     """Return the column of each sampled document, and its label set in a multi-label model.
 
-    In a multi-label model the column of a document is the column of all documents in its layer.
+    In a multi-label model the column of a document belongs to the reserved label.
     """
     n_documents = contents["sample_hashes"].size
     n_layers = len(table.layers)
@@ -895,9 +901,9 @@ def _decode_sample_columns(
         label_counts,
         labels,
         n_documents,
-        "sample",
-        "does not fit its labels",
         multi_label=multi_label,
+        subject="sample",
+        predicate="does not fit its labels",
     )
     if not multi_label:
         return labels * n_layers + document_layers, None
@@ -938,7 +944,7 @@ def measure_longest_ngram(vocabulary: Vocabulary) -> int:
     length = 1
     end = vocabulary.n_single_terms  # id after the last n-gram of this length
     while end < len(vocabulary):
-        # The next longer n-grams are those whose prefix has this length.
+        # Each n-gram of the next length has a prefix of this length.
         end = vocabulary.n_single_terms + int(np.searchsorted(prefixes, end))
         length += 1
     return length
