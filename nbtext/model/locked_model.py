@@ -56,7 +56,7 @@ class LockedModelFile:
 
     def __init__(self, path: str, *, backup: bool) -> None:
         self.path = path
-        self._before_replace = keep_backup if backup else None
+        self._needs_backup = backup
 
     def load(self) -> TextClassifier:
         """Load the model; raise `ModelError` if it is missing or damaged."""
@@ -75,14 +75,18 @@ class LockedModelFile:
         Raise `PathError` if the file cannot be written; it is then unchanged.
         """
         ledger_bytes = b"" if ledger is None else ledger.to_bytes()
-        model.save(self.path, ledger_bytes, self._before_replace)
+        model.save(self.path, ledger_bytes, self._keep_requested_backup)
 
     def replace_content(self, content: bytes) -> None:
         """Replace the file by the bytes of a model file.
 
         Raise `PathError` if the file cannot be written; it is then unchanged.
         """
-        replace_file(self.path, lambda file: file.write(content), self._before_replace)
+        replace_file(self.path, lambda file: file.write(content), self._keep_requested_backup)
+
+    def _keep_requested_backup(self, target: Path) -> None:
+        if self._needs_backup:
+            keep_backup(target)
 
 
 def _read_ledger(path: str) -> Ledger | None:

@@ -1,15 +1,16 @@
 """Count or score a corpus in one process, in several processes, or on a cluster.
 
-Results and messages are the same for any number of processes: counts add exactly, and reports of
-documents are put back into the order of the shards. Shards are cut independently of the number of
-processes. No block of documents crosses a shard, because the last bits of a score may depend on the
-documents that are scored together.
+A shard is a part of a corpus that one process reads. Results and messages are the same for any
+number of processes: shards are cut independently of it, counts add exactly, and reports about
+documents are put back into the order of the shards. No block of documents crosses a shard, because
+the last bits of a score may depend on the documents that are scored together.
+
+A note is a value that a function computes from a document while the document is counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 from itertools import chain, islice
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
     from nbtext.corpus.collection import Corpus, ProgressCallback
     from nbtext.corpus.document import Document, ReaderOptions
     from nbtext.counts.corpus_counts import CorpusCounts
+    from nbtext.fitted_model import FittedModel
     from nbtext.parallel.processes import TaskBatch
 
     Note = Callable[[Document], Any]
     NumberedShard = tuple[int, Shard]
     """Index of a shard in the corpus, and the shard."""
-    from nbtext.fitted_model import FittedModel
 
 Item = TypeVar("Item")
 
@@ -46,7 +47,7 @@ MIN_COUNTING_SHARDS = 3
 """A counting process saves more time than it costs if it has at least this many shards."""
 
 MAX_PROBED_PROCESSES = 8
-"""Processes for which the number of shards is checked before counting starts."""
+"""Limit of processes for which the first shards are listed before counting starts."""
 
 STDIN = "-"
 """Path that stands for standard input."""
@@ -68,9 +69,9 @@ class CountingContext(NamedTuple):
     source: ReaderOptions
     analysis: Analysis
     note: Note | None = None
-    """Function whose result is stored with each document, or None to count without notes.
+    """Function that returns the note of a document, or None to count without notes.
 
-    With notes, the counts of all documents and their names are stored too.
+    With notes, the counts and the name of each document are stored too.
     """
 
 
@@ -89,7 +90,7 @@ EXCERPT_CHARS = 70
 
 def note_excerpt(document: Document) -> str:
     """Return the start of a document's text in one line, as a note."""
-    start = document.display_text[: 8 * EXCERPT_CHARS]  # more than needed, for white space
+    start = document.display_text[: 8 * EXCERPT_CHARS]  # longer, as white space is reduced
     return " ".join(start.split())[:EXCERPT_CHARS].rstrip()
 
 
@@ -107,9 +108,9 @@ def count_corpus(
 ) -> CountedCorpus:
     """Count a labelled corpus in ``jobs`` processes (0: one per processor), or on a cluster.
 
-    With ``note``, also return the counts of each document, its name, and the result of ``note`` for
-    it; a cluster makes no notes. Raise `NoDocumentsError` if the corpus has no documents,
-    `UsageError` for options that a cluster does not support, and the errors of reading.
+    With ``note``, also return the counts, the name and the note of each document. A cluster ignores
+    ``note``. Raise `NoDocumentsError` if the corpus has no documents, `UsageError` for options that
+    a cluster does not support, and the errors of reading.
     """
     with corpus.watch_progress() as on_progress:
         if scheduler is None:
@@ -138,6 +139,7 @@ def _count_locally(
     note: Note | None,
     on_progress: ProgressCallback | None,
 ) -> list[PartialCounts]:
+    """Return the counts of each process, or only of this process if the corpus is small."""
     from nbtext.parallel.processes import count_cores, run_parallel
 
     n_processes = jobs or count_cores()
@@ -150,9 +152,8 @@ def _count_locally(
         shards = chain(first_shards, shards)
         n_worthwhile = len(first_shards) // MIN_COUNTING_SHARDS
         if n_worthwhile < n_probed:  # these are all shards of a small corpus
-            n_processes = n_worthwhile
-    if n_processes <= 1:
-        n_processes = 1
+            n_processes = max(n_worthwhile, 1)
+    if n_processes == 1:
         shards, source = corpus.list_whole_paths()
     context = CountingContext(source, analysis, note)
     return run_parallel(count_shards, context, enumerate(shards), n_processes, on_progress)
@@ -161,6 +162,7 @@ def _count_locally(
 def _count_on_cluster(
     analysis: Analysis, corpus: Corpus, scheduler: str, on_progress: ProgressCallback | None
 ) -> Iterator[PartialCounts]:
+    """Yield the counts of each batch of shards, as soon as a worker returns them."""
     from nbtext.parallel.cluster import connect_cluster, run_on_cluster
 
     requests = [DASK_CLUSTER]
@@ -188,7 +190,7 @@ def _count_on_cluster(
 
 def count_shards(context: CountingContext, batch: TaskBatch[NumberedShard]) -> PartialCounts:
     """Count the shards of a batch, one after the other."""
-    reports: list[ShardReport] = []
+    reports: list[ShardReport] = []  # filled while the documents are read
     documents = report_progress(_read_shards(context, batch, reports), batch.report_progress_so_far)
     try:
         counts = count_labelled_documents(
@@ -208,7 +210,7 @@ def count_shards(context: CountingContext, batch: TaskBatch[NumberedShard]) -> P
 def _read_shards(
     context: CountingContext, batch: TaskBatch[NumberedShard], reports: list[ShardReport]
 ) -> Iterator[Document | LabelledBlock]:
-    """Yield the documents of the shards, and append a report of each shard."""
+    """Yield the documents of the shards, and append a report of each shard to ``reports``."""
     for shard_index, shard in batch:
         report = ShardReport(shard_index)
         reports.append(report)
@@ -236,12 +238,13 @@ def join_partial_counts(
     reports: list[ShardReport] = []
 
     def iter_counts() -> Iterator[CorpusCounts]:
+        """Yield the counts one by one, and collect the reports."""
         for partial in partial_counts:
             reports.extend(partial.reports)
             if partial.counts is not None:
                 yield partial.counts
 
-    counts = sum_pairwise(iter_counts(), add)  # also fills the list of reports
+    counts = sum_pairwise(iter_counts(), add)
     if any(report.failure for report in reports):
         counts = None
     if counts is not None and counts.documents:
@@ -254,13 +257,13 @@ def join_partial_counts(
 
 
 def sum_pairwise(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> Item | None:
-    """Join items in their order; return None if there are no items.
+    """Return the join of all items in their order, or None without items.
 
     Only sums of equally many items are joined, except at the end. So each item takes part in few
     joins, and few sums are in memory at once.
     """
     sums: list[Item] = []
-    sizes: list[int] = []  # number of items of each sum; decreasing powers of 2
+    sizes: list[int] = []  # number of items in each sum: decreasing powers of 2
     for item in items:
         total = item
         size = 1
@@ -271,7 +274,10 @@ def sum_pairwise(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> I
         sizes.append(size)
     if not sums:
         return None
-    return reduce(lambda later, earlier: join(earlier, later), reversed(sums))
+    total = sums.pop()
+    while sums:
+        total = join(sums.pop(), total)
+    return total
 
 
 MIN_SCORING_SHARDS = 3
@@ -281,7 +287,7 @@ MAX_SHARD_BYTES_TIMES_CLASSES = 1 << 28
 """Limit of a shard's bytes of text times classes, so that the scores fit into memory."""
 
 MAX_PARALLEL_CLASSES = 1 << 14
-"""With more classes a shard has too little text to be worth another process."""
+"""With more classes, shards have too little text to be worth other processes."""
 
 
 def score_corpus(
@@ -318,7 +324,9 @@ def score_corpus(
                 yield block
         corpus.check_unreadable()
     except (DocumentError, PathError) as problem:
-        corpus.defer_error(problem, has_yielded=has_yielded and not corpus.labelled)
+        if corpus.labelled:
+            raise
+        corpus.defer_error(problem, has_yielded=has_yielded)
 
 
 class ScoringContext(NamedTuple):
@@ -332,12 +340,14 @@ class ScoringContext(NamedTuple):
 
 
 class ScoredPiece(NamedTuple):
-    """Scores of consecutive documents of a shard, and a report of reading them."""
+    """Scores of consecutive documents of a shard, and a report of reading them.
+
+    The last piece of a shard has no scores.
+    """
 
     block: ScoredBlock | None
-    """None at the end of the shard."""
     report: ShardReport
-    """Only about the documents of the block; at the end of the shard about the rest of it."""
+    """About the documents of the block. The last report is about the remaining reading."""
 
 
 def score_shards(
@@ -349,8 +359,8 @@ def score_shards(
 ) -> Iterator[ScoredBlock]:
     """Yield all documents in order, scored by ``jobs`` other processes, or by this process if 1.
 
-    ``report`` is called with the report of each block before the block is yielded. Raise the error
-    that ended the reading, after the documents before it.
+    ``report`` is called with the report of each block before the block is yielded. If an error ends
+    the reading, it is raised after the previous documents are yielded.
     """
     n_documents = 0
     n_bytes = 0
@@ -376,10 +386,10 @@ def _score_in_processes(
 ) -> Iterable[tuple[Shard, Iterable[ScoredPiece] | None]]:
     """Return each shard with its scores from another process.
 
-    The scores are None for a shard that this process must score. If ``jobs`` is 1, these are all
+    The scores are None for a shard that this process must score. If ``jobs`` is 1, it scores all
     shards, otherwise whole files and streams, whose scores should not be in memory all at once.
     """
-    if jobs == 1:  # without the import, which takes time
+    if jobs == 1:  # `run_in_order` would do the same, but its import takes time
         return ((shard, None) for shard in shards)
     from nbtext.parallel.processes import run_in_order
 
@@ -395,7 +405,7 @@ def _score_in_processes(
 def _add_to_progress(
     on_progress: ProgressCallback | None, n_documents: int, n_bytes: int
 ) -> ProgressCallback | None:
-    """Return a callback for the numbers of one shard, which adds the numbers of earlier shards."""
+    """Return a callback for one shard that adds the given numbers of earlier shards."""
     if on_progress is None:
         return None
     return lambda documents, size: on_progress(n_documents + documents, n_bytes + size)
@@ -410,7 +420,7 @@ def _iter_pieces(
 ) -> Iterator[ScoredPiece]:
     """Yield the scored blocks of a shard with their reports, and finally the remaining report."""
     n_bytes_before = count_bytes_read()
-    remaining = ShardReport()  # collects what no piece has reported yet
+    remaining = ShardReport()  # gets the problems that no piece has reported yet
     documents = read_shard(shard, remaining.redirect_reports(context.source))
     if on_progress is not None:
         documents = report_progress(documents, on_progress)
@@ -424,8 +434,8 @@ def _iter_pieces(
                 problems=remaining.problems,
             )
             n_bytes_before = n_bytes_now
-            yield ScoredPiece(block, report)
             remaining.problems = []
+            yield ScoredPiece(block, report)
     except (DocumentError, PathError) as problem:
         remaining.failure = problem
     yield ScoredPiece(None, remaining)
