@@ -1,8 +1,8 @@
 """Fit the parameters of a model to counts: select terms, choose smoothing, calibrate probabilities.
 
-`TextClassifier` calls `fit_parameters`. Options name words, which become terms as in a document: a
-pseudo-count for "printers" applies to the term "printer", and several words are an n-gram. The name
-of a counted feature, or of a character n-gram such as "un*", is itself the term.
+`TextClassifier` calls `fit_parameters`. Options such as --smoothing name words, which become terms
+as in a document: a pseudo-count for "printers" applies to the term "printer", and several words are
+an n-gram. A counted feature, or a character n-gram such as "un*", is a term already.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics, SeedTerm, SeedTerms
-    from nbtext.type_names import Floats, Mask
+    from nbtext.type_names import Floats, Mask, ScoresAndTokens
 
 
 Term = tuple[str, ...]
@@ -80,9 +80,9 @@ def require_words_or_categories(words: object, reading: Reading, option: str) ->
     The value of ``option`` for that key would have no effect. Nothing is checked if ``words`` is
     not a dict, because the option then has one value for all terms.
     """
-    number_columns = Attributes.from_settings(reading).number_columns
     if not isinstance(words, dict):
         return
+    number_columns = Attributes.from_settings(reading).number_columns
     for word in words:
         name, equals, _ = word.partition("=")
         if equals and name in number_columns:
@@ -107,7 +107,7 @@ def resolve_smoothing_terms(analysis: Analysis) -> Settings:
 
 
 def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> TermSmoothing:
-    """Return pseudo-counts by term instead of by word, except for ``column=value``."""
+    """Return pseudo-counts by term instead of by word, without those of ``column=value``."""
     columns = Attributes.from_settings(analysis.settings.reading).categorical
     words = []
     for word in numbers:
@@ -115,16 +115,16 @@ def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> Term
         is_category_value = equals and name in columns
         if word != DEFAULT_TERM and not is_category_value:
             words.append(word)
-    term_values: dict[Term, float] = {}
     first_words: dict[Term, str] = {}
     for word, term in zip(words, resolve_terms(words, analysis, "--smoothing"), strict=True):
-        if term_values.setdefault(term, numbers[word]) != numbers[word]:
+        first_word = first_words.setdefault(term, word)
+        if numbers[first_word] != numbers[word]:
             raise UsageError(
-                f"--smoothing has two numbers for {' '.join(term)!r}, by {first_words[term]!r} and "
+                f"--smoothing has two numbers for {' '.join(term)!r}, by {first_word!r} and "
                 f"{word!r}",
                 hint="give one of them, or both the same",
             )
-        first_words.setdefault(term, word)
+    term_values = {term: numbers[word] for term, word in first_words.items()}
     return TermSmoothing(numbers[DEFAULT_TERM], term_values, numbers)
 
 
@@ -144,10 +144,11 @@ def resolve_terms(words: list[str], analysis: Analysis, option: str) -> list[Ter
 
 
 def _analyze_words(words: list[str], analysis: Analysis) -> list[Term]:
-    """Return the terms of each word as in a document; () for a word without a term."""
+    """Return the terms of each word as in a document, or () for a word without a term."""
     id_of_term: dict[str, int] = {}
 
     def intern_terms(terms: Iterable[str]) -> list[int]:
+        """Return the ids of terms, with new ids for new terms."""
         return [id_of_term.setdefault(term, len(id_of_term)) for term in terms]
 
     word_analysis = analysis.with_choices(keep_stop_words=True, segmentations=(PAIRS,))
@@ -155,9 +156,9 @@ def _analyze_words(words: list[str], analysis: Analysis) -> list[Term]:
     field_of_word = [_find_field(word, analysis.settings.reading) for word in words]
     terms_of_words: list[list[str]] = [[] for _ in words]
     for field in sorted(set(field_of_word)):
-        # The words in this field are analysed like documents.
-        indices = [index for index, name in enumerate(field_of_word) if name == field]
-        texts = [words[index] for index in indices]
+        # Each word in this field is analysed like a document.
+        word_indices = [index for index, name in enumerate(field_of_word) if name == field]
+        texts = [words[index] for index in word_indices]
         fields = None
         if field:
             texts = [text.partition(":")[2] for text in texts]
@@ -168,25 +169,26 @@ def _analyze_words(words: list[str], analysis: Analysis) -> list[Term]:
             term_names = list(id_of_term)
             documents = sequence.documents.tolist()
             for document, term_id in zip(documents, sequence.terms.tolist(), strict=True):
-                word_index = indices[document]
-                terms_of_words[word_index].append(term_names[term_id])
+                terms_of_words[word_indices[document]].append(term_names[term_id])
     return [tuple(terms) for terms in terms_of_words]
 
 
 def _find_field(word: str, reading: Reading) -> bytes:
     """Return the name of the field before a word, or b"" if documents have no such field."""
     name, colon, _ = word.partition(":")
-    may_be_mail = reading.document in ("mail", KIND_BY_NAME) or reading.layout.is_mail
-    if not colon or not (reading.tag_fields or may_be_mail):
+    if not colon:
         return b""
-    # Mail can have any field, unless the user names the fields.
-    field_names = (reading.tag_fields or name).split(",")
     field = normalise_field_name(name)
-    return field if field in map(normalise_field_name, field_names) else b""
+    if reading.tag_fields:
+        fields = map(normalise_field_name, reading.tag_fields.split(","))
+        return field if field in fields else b""
+    # By default mail can have any field. No name of a field has a comma.
+    may_be_mail = reading.document in ("mail", KIND_BY_NAME) or reading.layout.is_mail
+    return field if may_be_mail and "," not in name else b""
 
 
 def resolve_seed_terms(seeds: SeedTerms, analysis: Analysis) -> list[SeedTerm]:
-    """Return seeds with terms instead of words and ``column=value``, sorted.
+    """Return seeds with terms instead of words or ``column=value``, sorted.
 
     Raise `UsageError` for a word that is not a term in any document.
     """
@@ -208,7 +210,7 @@ def resolve_seed_terms(seeds: SeedTerms, analysis: Analysis) -> list[SeedTerm]:
         if word not in text_words:
             column, _, value = word.partition("=")
             terms[word] = (make_category_term(column, value),)
-    terms |= zip(text_words, resolve_terms(text_words, analysis, "--seeds"), strict=True)
+    terms.update(zip(text_words, resolve_terms(text_words, analysis, "--seeds"), strict=True))
     return sorted(seed._replace(term=terms[seed.term[0]]) for seed in seeds)
 
 
@@ -256,8 +258,7 @@ def fit_parameters(
     """Select terms, choose smoothing, and fit the arrays of the classifier and its calibration.
 
     ``settings`` are the result of `resolve_smoothing_terms`. ``documents`` are all documents, for a
-    classifier that needs them. ``choices`` replace the choices that training would make for
-    ``auto``.
+    classifier that needs them. By default training makes the ``choices`` for ``auto``.
 
     Raise `UsageError` if the limits of document frequency remove all terms, and if the settings do
     not support seed words or weights of documents.
@@ -283,33 +284,40 @@ def fit_parameters(
         return parameters
 
     held_out = score_held_out_sample(classifier, training, sample)
-    unselected_scores = held_out
-    if training.term_selector is not None:
-        per_token = compute_log_likelihood_per_token(
-            classifier, held_out.scores, held_out.lengths, held_out.unknown_lengths
-        )
-        # Likelihoods over different selected terms cannot be compared.
-        if per_token is not None:
-            unselected_scores = score_held_out_sample(
-                classifier, replace(training, term_selector=None), sample
-            )
-    return add_calibration(parameters, classifier, held_out, unselected_scores)
+    comparable_scores = held_out
+    selects_terms_again = training.term_selector is not None
+    if selects_terms_again and _measure_likelihoods(classifier, held_out) is not None:
+        # Likelihoods by models with different selected terms cannot be compared.
+        training = replace(training, term_selector=None)
+        comparable_scores = score_held_out_sample(classifier, training, sample)
+    return add_calibration(parameters, classifier, held_out, comparable_scores)
+
+
+def _measure_likelihoods(classifier: Classifier, held_out: HeldOutScores) -> ScoresAndTokens | None:
+    """Return the log-likelihood per token and the tokens of each held-out document.
+
+    Return None if the model does not define probabilities of tokens.
+    """
+    return compute_log_likelihood_per_token(
+        classifier, held_out.scores, held_out.lengths, held_out.unknown_lengths
+    )
 
 
 def compute_held_out_posteriors(model: FittedModel) -> HeldOutPosteriors:
     """Return the posteriors of the sampled documents by models that were trained without them.
 
-    Each document is subtracted from the counts, or each fold if that is not exact. These models
-    have the smoothing and the calibration of ``model``, and its terms, unless labels select terms.
+    The document is subtracted from the counts, or its fold if subtracting one document is not
+    exact. These models have the smoothing, the calibration and the terms of ``model``, but if --top
+    is set, each model selects its own terms.
 
     Raise `UsageError` if the model has no sample, or if its classifier needs all documents and no
     posteriors were stored.
     """
     parameters = model.parameters
-    statistics = model.statistics
-    settings = resolve_smoothing_terms(Analysis(model.settings, model.stop_list))
     if parameters.held_out_posteriors is not None:
         return parameters.held_out_posteriors
+    statistics = model.statistics
+    settings = resolve_smoothing_terms(Analysis(model.settings, model.stop_list))
     if needs_documents(settings):
         raise UsageError(
             f"--classifier {settings.classifier} kept no answers to left-out documents, so "
@@ -334,18 +342,18 @@ def calibrate_posteriors(
 ) -> HeldOutPosteriors:
     """Return the calibrated posteriors of held-out documents.
 
-    As far as possible, the calibration of a document is fitted without that document.
+    A calibration of labels is fitted again without each part of the documents.
     """
-    scores = classifier.to_log_scale(held_out.scores, held_out.lengths)
     lengths = held_out.lengths
-    truth = held_out.truth
-    weights = held_out.weights
+    scores = classifier.to_log_scale(held_out.scores, lengths)
     if is_calibrated(classifier.training.settings):
-        log_posterior = calibration.compute_held_out_log_posterior(scores, truth, lengths, weights)
+        log_posterior = calibration.compute_held_out_log_posterior(
+            scores, held_out.truth, lengths, held_out.weights
+        )
     else:
         log_posterior = calibration.compute_log_posterior(scores, lengths)
     posterior = classifier.training.statistics.posterior_type(log_posterior)
-    return HeldOutPosteriors.from_posterior(posterior, truth, weights)
+    return HeldOutPosteriors.from_posterior(posterior, held_out.truth, held_out.weights)
 
 
 def limit_sample(sample: CountedDocuments, statistics: CellCounts) -> CountedDocuments:
@@ -359,38 +367,40 @@ def add_calibration(
     parameters: FittedParameters,
     classifier: Classifier,
     held_out: HeldOutScores,
-    unselected_scores: HeldOutScores,
+    comparable_scores: HeldOutScores,
 ) -> FittedParameters:
     """Return parameters with the calibration, typicality and profile of held-out documents.
 
-    ``unselected_scores`` are the scores of the same documents by models that all have the same
+    ``comparable_scores`` are the scores of the same documents by models that all have the same
     selected terms, so that likelihoods can be compared.
     """
     from nbtext.metrics.outcomes import proper_scores, score_posterior
 
-    parameters = _add_profile(parameters, classifier, unselected_scores)
-    scores, lengths, _, truth, known_weights = held_out.take_known_classes()
-    if not len(truth):
+    parameters = _add_profile(parameters, classifier, comparable_scores)
+    scored = held_out.take_known_classes()
+    if not len(scored.truth):
         return parameters
-    weights = None if np.all(held_out.weights == 1) else known_weights
+    weights = None if np.all(held_out.weights == 1) else scored.weights
 
     def measure(calibration: Calibration, scores: Floats) -> dict[str, float]:
         """Return the metrics of calibrated scores by name, with 6 significant digits."""
-        log_posterior = calibration.compute_log_posterior(scores, lengths)
+        log_posterior = calibration.compute_log_posterior(scores, scored.lengths)
         posterior = classifier.training.statistics.posterior_type(log_posterior)
-        metrics = proper_scores(score_posterior(posterior, truth), weights)
+        metrics = proper_scores(score_posterior(posterior, scored.truth), weights)
         return {name: float(f"{value:.6g}") for name, value in metrics.items()}
 
     variants = []
-    for variant in classifier.list_calibration_variants():
-        log_scores = variant.to_log_scale(scores, lengths)
-        calibration = fit_classifier_calibration(classifier, log_scores, truth, lengths, weights)
+    for candidate in classifier.list_calibration_variants():
+        log_scores = candidate.to_log_scale(scored.scores, scored.lengths)
+        calibration = fit_classifier_calibration(
+            classifier, log_scores, scored.truth, scored.lengths, weights
+        )
         metrics = measure(calibration, log_scores)
-        variants.append(_CalibratedVariant(variant, calibration, metrics))
+        variants.append(_CalibratedVariant(candidate, calibration, metrics))
     best = min(variants, key=lambda variant: variant.metrics["log_loss"])
     quality: CalibrationQuality = {
-        "documents": len(truth),
-        "before": measure(make_textbook_calibration(classifier), scores),
+        "documents": len(scored.truth),
+        "before": measure(make_textbook_calibration(classifier), scored.scores),
         "after": best.metrics,
     }
     held_out_posteriors = None
@@ -418,19 +428,18 @@ def _add_profile(
     parameters: FittedParameters, classifier: Classifier, held_out: HeldOutScores
 ) -> FittedParameters:
     """Return parameters with the typicality and the profile of held-out documents."""
-    scores, lengths, unknown_lengths, *_ = held_out
     likelihoods = None
     typicality = None
-    per_token = compute_log_likelihood_per_token(classifier, scores, lengths, unknown_lengths)
+    per_token = _measure_likelihoods(classifier, held_out)
     if per_token is not None:
         likelihoods, n_tokens = per_token
         typicality = Typicality.from_likelihoods(likelihoods, n_tokens)
     profile = Profile.from_documents(
-        lengths + unknown_lengths,
-        unknown_lengths,
+        held_out.lengths + held_out.unknown_lengths,
+        held_out.unknown_lengths,
         likelihoods,
-        predict_minimum_error(normalize_log_joint(scores)),
-        scores.shape[1],
+        predict_minimum_error(normalize_log_joint(held_out.scores)),
+        n_classes=held_out.scores.shape[1],
     )
     return replace(parameters, typicality=typicality, profile=profile)
 
@@ -438,7 +447,7 @@ def _add_profile(
 def needs_sample(settings: Settings, choices: Choices | None = None) -> bool:
     """Return whether training uses the sample.
 
-    Training with ``choices`` does not need the sample to choose what ``auto`` means.
+    With ``choices``, training does not need the sample to make choices for ``auto``.
     """
     return (
         load_classifier_class(settings.classifier).NEEDS_SAMPLE
@@ -482,8 +491,8 @@ def choose_terms_and_smoothing(
     training = Training(
         statistics,
         selected,
-        np.nan,  # not chosen yet
-        settings,
+        smoothing=np.nan,  # not chosen yet
+        settings=settings,
         documents=documents,
         sample=sample,
         term_pseudo_counts=own_pseudo_counts,
@@ -492,6 +501,7 @@ def choose_terms_and_smoothing(
     if settings.top is not None:
         top_terms = _select_top_terms(replace(training, smoothing=smoothing))
         training = replace(training, selected=top_terms)
+        # Fewer terms have another best pseudo-count.
         smoothing = _choose_smoothing(training, choices)
     return FittedParameters(
         training.selected,
@@ -507,7 +517,7 @@ def resolve_auto_settings(
 ) -> Choices:
     """Return the choices for ``auto`` that training on this corpus would make.
 
-    The arguments and errors are as in `fit_parameters`.
+    They do not depend on --top. The arguments and errors are as in `fit_parameters`.
     """
     weights = build_count_weights(counts.table, settings)
     statistics = estimate_statistics(counts.table, weights)
@@ -557,8 +567,8 @@ def _build_selecting_training(
 ) -> Training:
     """Return the input of a classifier, with a term selector if --top is set.
 
-    The selector chooses the top terms by the statistics of fewer documents, with the smoothing of
-    all documents, among the terms that are within the limits in all documents.
+    The selector returns the top terms by the statistics of fewer documents. The smoothing, and the
+    limits of document frequency, remain as for all documents.
     """
     training = build_training(statistics, parameters, settings, documents, sample)
     if settings.top is None:
@@ -566,11 +576,9 @@ def _build_selecting_training(
     is_eligible = _select_by_frequency(statistics, settings.min_df, settings.max_df)
     is_eligible &= ~find_dropped_terms(statistics.vocabulary, settings, parameters.choices)
 
-    def select_terms(statistics_of_fewer: ClassStatistics) -> Mask:
-        selected = is_eligible & statistics_of_fewer.term_occurs
-        return _select_top_terms(
-            replace(training, statistics=statistics_of_fewer, selected=selected)
-        )
+    def select_terms(statistics: ClassStatistics) -> Mask:
+        selected = is_eligible & statistics.term_occurs
+        return _select_top_terms(replace(training, statistics=statistics, selected=selected))
 
     return replace(training, term_selector=select_terms)
 
@@ -597,7 +605,7 @@ def _select_by_frequency(statistics: ClassStatistics, min_df: int, max_df: float
 
 
 def _choose_smoothing(training: Training, choices: Choices) -> float:
-    """Return the pseudo-count that is in ``choices`` or in the settings, or else choose one."""
+    """Return the pseudo-count in ``choices`` or in the settings, or else choose one."""
     if choices.pseudo_count is not None:
         return choices.pseudo_count
     settings = training.settings
@@ -612,6 +620,7 @@ def _choose_smoothing(training: Training, choices: Choices) -> float:
 
 
 def _choose_smoothing_by_leave_one_out(training: Training, sample: CountedDocuments) -> float:
+    """Return the pseudo-count that makes the held-out documents of the sample most probable."""
     from nbtext.counts.weighting import apply_additive_weighting
     from nbtext.language_model.smoothing import choose_smoothing_by_leave_one_out
 
