@@ -1,7 +1,7 @@
 """Convert documents, labels and paths that Python passes to `TextClassifier`.
 
-A text is str or bytes, or a mapping with fields or attributes. A label has any type of
-`LABEL_KINDS`.
+A text is str or bytes, or a mapping with fields or attributes. `LABEL_KINDS` has the types of
+labels.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from nbtext.corpus.document import Document
     from nbtext.prediction.labels import Label as DocumentLabel
     from nbtext.settings import Reading
+    from nbtext.type_names import Array, Fields, Ints, Mask, Names
 
     Label = str | float | np.generic | Sequence[str | float | np.generic]
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
-    from nbtext.type_names import Array, Fields, Ints, Mask, Names
 
 COUNTS_WORDS_MESSAGE = "nbtext counts words itself"
 """Start of the message for numbers instead of texts."""
@@ -60,7 +60,8 @@ class IndicatorFormat(NamedTuple):
         ``members`` shows which classes each document has, shape (n_docs, n_classes).
         """
         matrix = np.zeros((len(members), len(self.columns)), np.int64)
-        matrix[:, list(map(self.columns.index, classes.tolist()))] = members
+        column_of_class = [self.columns.index(label) for label in classes.tolist()]
+        matrix[:, column_of_class] = members
         if not self.is_sparse:
             return matrix
         from scipy.sparse import csr_matrix
@@ -71,8 +72,9 @@ class IndicatorFormat(NamedTuple):
 class InputLabels:
     """Labels of one type, as an iterable of the names of their classes.
 
-    ``kind`` is the type of the labels. If it is None, the iteration sets it at the first label.
-    The iteration raises `UsageError` for a label of another type.
+    ``kind`` is the type of the labels. If it is None, the iteration sets it to the type of the
+    first label. The iteration raises `UsageError` for a label of another type. ``indicator`` is the
+    format of an indicator matrix, a matrix of 0 and 1 with one column for each label, or None.
     """
 
     # An iterable, or a matrix, which has no types.
@@ -86,7 +88,8 @@ class InputLabels:
 
     def _read_matrix(self, labels: Any) -> None:  # noqa: ANN401
         """Read labels in two dimensions: a single column, or an indicator matrix."""
-        columns = list(getattr(labels, "columns", range(labels.shape[1])))
+        column_numbers = range(labels.shape[1])
+        columns = list(getattr(labels, "columns", column_numbers))  # the names in a data frame
         is_sparse = hasattr(labels, "toarray")
         matrix = labels.toarray() if is_sparse else np.asarray(labels)
         if matrix.shape[1:] == (1,):
@@ -115,10 +118,12 @@ class InputLabels:
                     where=f"labels[{position}]",
                     hint="give all labels one type",
                 )
-            label_of_kind = LABEL_KINDS[kind](str(label))  # so numpy.int8(1) is 1
+            # Equal labels of different types, such as 1 and numpy.int8(1), are one class.
+            label_of_kind = LABEL_KINDS[kind](str(label))
             yield clean_label(str(label_of_kind))
 
     def _read_label_set(self, labels: tuple[object, ...]) -> DocumentLabel:
+        """Return the set of the class names of labels, and set `kind` if it is None."""
         members = InputLabels(labels, self.kind)
         names = make_label_set(name for label in members for name in list_labels(label))
         self.kind = members.kind  # the iteration may have set it
@@ -128,7 +133,7 @@ class InputLabels:
 def _find_label_kind(label: object, position: int) -> str:
     if isinstance(label, str):
         return "text"
-    if isinstance(label, (bool, np.bool_)):
+    if isinstance(label, (bool, np.bool_)):  # before int, because a bool is an int
         return "bool"
     if isinstance(label, Integral):
         return "int"
@@ -155,7 +160,8 @@ class TypedClasses(NamedTuple):
     def from_names(cls, names: Names, kind: str) -> TypedClasses:
         """Convert class names to labels of a kind.
 
-        If files added classes of another type to a model of numbers, convert all names to text.
+        If a name is no label of this kind, because files added classes of another kind to the
+        model, all labels are texts.
         """
         dtype = object if kind == "text" else None
         try:
@@ -202,7 +208,7 @@ def iter_labelled_documents(
     n_texts = 0
     weight_units = repeat(WEIGHT_UNIT) if weights is None else _to_weight_units(weights)
     for label, content in zip_longest(labels, iter_contents(texts, reading)):
-        # None replaces missing items.
+        # The shorter iterable is filled with None.
         if label is None or content is None:
             comparative = "fewer" if label is None else "more"
             raise UsageError(
@@ -212,7 +218,7 @@ def iter_labelled_documents(
         if units is None:
             raise UsageError("there are fewer weights than texts", hint="give each text one weight")
         n_texts += 1
-        if units:
+        if units > 0:
             yield Document(str(n_texts), label, *content, weight=units)  # type: ignore[misc]
     if not n_texts:
         raise UsageError("there are no texts")
@@ -224,8 +230,9 @@ def _to_weight_units(weights: Iterable[float]) -> Iterator[int]:
     """Yield weights in thousandths; raise `UsageError` for an invalid weight."""
     for position, weight in enumerate(weights):
         is_number = isinstance(weight, (int, float, np.number))
+        text = f"{weight:.3f}" if is_number else str(weight)
         try:
-            yield parse_weight("sample_weight", f"{weight:.3f}" if is_number else str(weight))
+            yield parse_weight("sample_weight", text)
         except DocumentError as problem:
             raise UsageError(
                 problem.message, where=f"texts[{position}]", hint=problem.hint
@@ -241,9 +248,13 @@ def iter_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[Any
     attributes = Attributes.from_settings(reading)
     fields = _list_fields(reading)
     has_keys = bool(fields or attributes.names)
-    for position, text in enumerate(extract_rows(texts, reading)):
+    content: tuple[Any, ...]
+    for position, document in enumerate(extract_rows(texts, reading)):
         try:
-            content = _read_content(fields, attributes, text) if has_keys else (_to_utf8(text),)
+            if has_keys:
+                content = _read_content(fields, attributes, document)
+            else:
+                content = (_to_utf8(document),)
         except (DocumentError, UsageError) as problem:
             raise UsageError(
                 problem.message, where=f"texts[{position}]", hint=problem.hint
@@ -277,9 +288,9 @@ def _shorten_repr(value: object) -> str:
 def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     """Return the documents of a collection, an array or a data frame.
 
-    If the reading has fields or attributes, each row of a data frame is a document, as a mapping.
-    An array or data frame of two dimensions otherwise must have one column, of texts. Warn of
-    unread columns of a data frame. Raise `UsageError` for one text instead of a collection, for a
+    If the reading has fields or attributes, the rows of a data frame are returned as mappings, with
+    a warning of unread columns. All other arrays and data frames of two dimensions must have a
+    single column, of texts. Raise `UsageError` for one text instead of a collection, for a
     missing column, and for the numbers of a vectoriser.
     """
     _require_collection(texts, "text")
@@ -311,8 +322,9 @@ def _has_numbers(matrix: object) -> bool:
 def _read_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401
     """Return the rows of a data frame of pandas as mappings.
 
-    Raise `UsageError` if the frame lacks a key. Also raise it for a frame without a text column but
-    with unread columns, if ``needs_text`` is set or an unread column contains texts.
+    Raise `UsageError` if the frame lacks the column of a key. Also raise it if the frame has unread
+    columns but lacks the column of the text, and if ``needs_text`` is set or an unread column seems
+    to contain texts.
     """
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()
@@ -342,7 +354,7 @@ def _read_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: A
 def _read_content(
     fields: Names, attributes: Attributes, document: object
 ) -> tuple[bytes, Fields, tuple[str, ...]]:
-    """Return text, fields and attribute values of a document: a mapping, or only a text."""
+    """Return text, fields and attribute values of a document, which is a mapping or a text."""
     if isinstance(document, (str, bytes)):
         document = {TEXT_KEY: document}
     if not isinstance(document, Mapping):
@@ -377,8 +389,8 @@ def _is_missing(value: object) -> bool:
 def _to_utf8(text: object) -> bytes:
     """Return a text in valid UTF-8 without separators of fields.
 
-    Invalid characters are replaced by a question mark or U+FFFD. Raise `UsageError` for other
-    types, such as None or NaN.
+    Invalid characters are replaced by a question mark or U+FFFD. Raise `UsageError` if ``text`` is
+    not str or bytes, but for example None or NaN.
     """
     if isinstance(text, str):
         return clean_text(text.encode("utf-8", "replace"))

@@ -5,7 +5,7 @@ of the counts so far. M step: its counts, times these proportions and a weight �
 counts of the labelled documents. The posterior compares each class with all other classes, which is
 more accurate with many classes (see `_score_vs_rest`). Without calibration, proportions would be so
 near 0 and 1 that the first guess would never change. λ is the value of `UNLABELLED_WEIGHTS`, or 0,
-with the lowest log loss of labelled documents. To measure it, EM runs without each fold of them.
+with the lowest log loss of held-out labelled documents: EM also runs without each fold of them.
 
 Sources: K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text classification from labeled and
 unlabeled documents using EM (2000), sections 4 and 5.1; J. Rennie, L. Shih, J. Teevan, D. Karger,
@@ -85,28 +85,28 @@ UNLABELLED_WEIGHTS = (1.0, 0.3, 0.1, 0.03)
 """Values of λ to try in addition to 0, in this order, until the log loss increases."""
 
 EM_ITERATIONS = 5
-"""More iterations change less than one prediction in a hundred."""
+"""Further iterations change less than one prediction in a hundred."""
 
 EM_FOLDS = 4
 """Folds of the sample of labelled documents, each held out once."""
 
 MIN_LABELLED_DOCUMENTS = 10
-"""With fewer held-out documents the weights cannot be compared."""
+"""With fewer held-out documents weights cannot be compared."""
 
 MIN_TERM_DOCUMENTS = 2
-"""A term of no labelled document is used if at least this many unlabelled documents contain it."""
+"""Terms of unlabelled documents only are used if at least this many documents contain them."""
 
 
 class UnlabelledDocuments(NamedTuple):
     """Unlabelled documents as counts.
 
-    The documents are sorted by a hash of their content, so that their original order does not
-    matter.
+    The documents are sorted by a hash of their content, so that results do not depend on their
+    original order.
     """
 
     vocabulary: Vocabulary
     term_documents: Ints
-    """Documents with each term, shape (n_terms,)."""
+    """Number of documents with each term, shape (n_terms,)."""
     matrix: DocumentTermMatrix
 
     @classmethod
@@ -114,7 +114,7 @@ class UnlabelledDocuments(NamedTuple):
         cls, analysis: Analysis, documents: Iterable[Document]
     ) -> UnlabelledDocuments:
         """Count documents; raise `NoDocumentsError` if there are none."""
-        # Only labelled documents can be counted. The name of the class is not used.
+        # Only labelled documents can be counted. The label is not used.
         labelled_documents = (document._replace(label=".") for document in documents)
         counts = count_labelled_documents(labelled_documents, analysis, keep_all=True)
         order = np.argsort(counts.documents.hashes, kind="stable")
@@ -146,26 +146,24 @@ def fit_unlabelled(
     )
     require_seeded_classes(parameters.weights.seeds, counts.table.classes)
     n_sampled = len(counts.sample.documents)
-    has_labelled = bool(counts.table.n_documents)
-    if has_labelled and n_sampled < MIN_LABELLED_DOCUMENTS:
+    has_labelled_documents = bool(counts.table.n_documents)
+    if has_labelled_documents and n_sampled < MIN_LABELLED_DOCUMENTS:
         raise UsageError(
             f"{format_quantity(n_sampled, 'labelled document')} cannot show how much unlabelled "
             "ones help",
             hint=f"label {MIN_LABELLED_DOCUMENTS} or more",
         )
 
-    em = _ExpectationMaximisation.over_all_terms(counts, settings, parameters, pool)
+    em = _ExpectationMaximisation.from_pool(counts, settings, parameters, pool)
     n_unlabelled = em.pool.n_documents
-    if not has_labelled:
-        _, proportions = em.run(1.0, [parameters.smoothing])
+    if not has_labelled_documents:
+        weight = 1.0
         summary = UnlabelledSummary(n_unlabelled, losses={})
-        return em.build_result(1.0, proportions, summary, held_out=None)
+        return em.build_result(weight, em.run(weight).proportions, summary, held_out=None)
 
-    runs, losses = _compare_weights(em)
-    best_weight = min(losses, key=losses.__getitem__)
-    rounded_losses = {
-        f"{weight:g}": float(f"{loss:.6g}") for weight, loss in sorted(losses.items())
-    }
+    runs = _compare_weights(em)
+    best_weight = min(runs, key=lambda weight: runs[weight].loss)
+    rounded_losses = {f"{weight:g}": float(f"{runs[weight].loss:.6g}") for weight in sorted(runs)}
     summary = UnlabelledSummary(n_unlabelled, rounded_losses)
     if best_weight == 0:
         return counts, replace(parameters, unlabelled_summary=summary)
@@ -173,25 +171,20 @@ def fit_unlabelled(
     return em.build_result(best_weight, best_run.proportions, summary, best_run.held_out)
 
 
-def _compare_weights(
-    em: _ExpectationMaximisation,
-) -> tuple[dict[float, _EmRun], dict[float, float]]:
+def _compare_weights(em: _ExpectationMaximisation) -> dict[float, _EvaluatedRun]:
     """Run EM with weight 0 and the weights of `UNLABELLED_WEIGHTS`, until the loss increases.
 
-    Return the runs and the log losses of held-out documents, in nats, by weight.
+    Return the runs by weight. The loss with weight 0 does not end the search.
     """
     runs = {0.0: em.run_with_folds(0.0)}
-    losses = {0.0: compute_calibrated_log_loss(runs[0.0].held_out, COUNT_TEMPERATURE_EXPONENT)}
     previous_loss = np.inf
     for weight in track_progress(UNLABELLED_WEIGHTS, "weight"):
-        runs[weight] = em.run_with_folds(weight)
-        losses[weight] = compute_calibrated_log_loss(
-            runs[weight].held_out, COUNT_TEMPERATURE_EXPONENT
-        )
-        if losses[weight] > previous_loss:
+        run = em.run_with_folds(weight)
+        runs[weight] = run
+        if run.loss > previous_loss:
             break
-        previous_loss = losses[weight]
-    return runs, losses
+        previous_loss = run.loss
+    return runs
 
 
 def fit_seeds_only(seeds: SeedTerms, settings: Settings) -> tuple[CorpusCounts, FittedParameters]:
@@ -200,17 +193,9 @@ def fit_seeds_only(seeds: SeedTerms, settings: Settings) -> tuple[CorpusCounts, 
     The counts have the classes and terms of the seeds.
     """
     classes = tuple(sorted({seed.label for seed in seeds}))
-    no_cells = np.zeros(0, np.int64)
-    table = CountTable(
-        Vocabulary.from_terms([]),
-        classes,
-        np.zeros(len(classes), np.int64),
-        np.zeros(1, np.int64),
-        no_cells,
-        no_cells,
-        no_cells,
-        no_cells if settings.needs_log_sums else None,
-    )
+    table = CountTable.empty(Vocabulary.from_terms([]), classes)
+    if settings.needs_log_sums:
+        table = replace(table, cell_logs=np.empty(0, np.int64))
     empty_counts = CorpusCounts(table, DocumentSample.from_documents(NO_DOCUMENTS, settings.sample))
     counts, _, _ = empty_counts.widen(build_seed_vocabulary(seeds))
     smoothing = MultinomialNaiveBayes.DEFAULT_PSEUDO_COUNT
@@ -221,7 +206,7 @@ def fit_seeds_only(seeds: SeedTerms, settings: Settings) -> tuple[CorpusCounts, 
 
 
 def remove_unlabelled_layers(counts: CorpusCounts) -> CorpusCounts:
-    """Return the counts of the labelled documents only, with only their terms.
+    """Return the counts of the labelled documents, with only the terms of these documents.
 
     Raise `UsageError` if there are no labelled documents.
     """
@@ -243,18 +228,31 @@ def _score_vs_rest(model: MultinomialNaiveBayes) -> TermFunction:
     classes differ little, the difference of −log θ between two classes is 1 / (K − 1) times the
     difference of log φ. With two classes posteriors do not change.
     """
-    complement = ComplementNaiveBayes(model.training, model.counts)
+    complement = ComplementNaiveBayes(model.training, model.counts)  # its weights are −log θ
     factor = 1 - 1 / model.counts.n_classes
     return lambda terms: factor * (model.compute_weights(terms) + complement.compute_weights(terms))
 
 
 class _EmRun(NamedTuple):
-    """Results of EM with one weight."""
+    """Results of EM with one weight on certain labelled documents."""
 
+    model: MultinomialNaiveBayes
+    """The final model."""
     proportions: Floats
     """Class proportions of the unlabelled documents, in thousandths, shape (n_docs, n_classes)."""
+    pseudo_counts: list[float]
+    """Pseudo-count of the first model, and of the model after each iteration."""
+
+
+class _EvaluatedRun(NamedTuple):
+    """Results of EM with one weight, with and without each fold of the sample."""
+
+    proportions: Floats
+    """As in `_EmRun`, by all labelled documents."""
     held_out: HeldOutScores
     """Scores of sampled documents by models that were trained without them."""
+    loss: float
+    """Calibrated log loss of the sampled documents, in nats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,21 +263,21 @@ class _ExpectationMaximisation:
     """Counts over the terms of labelled and unlabelled documents."""
     settings: Settings
     parameters: FittedParameters
-    """Fitted to the labelled documents, with the new terms selected."""
+    """Parameters that were fitted to the labelled documents, with the new terms selected."""
     pool: DocumentTermMatrix
     """Unlabelled documents over the terms of the counts."""
 
     @classmethod
-    def over_all_terms(
+    def from_pool(
         cls,
         counts: CorpusCounts,
         settings: Settings,
         parameters: FittedParameters,
         pool: UnlabelledDocuments,
     ) -> Self:
-        """Add the terms of the pool to the counts and to the selected terms of the parameters.
+        """Return EM over the terms of the counts and the frequent terms of the pool.
 
-        The vocabulary of a pruned model does not change.
+        The vocabulary of a pruned model, whose counts are closed, does not change.
         """
         term_occurs = counts.table.term_occurs
         is_used = is_in_vocabulary(counts.table.vocabulary, pool.vocabulary)
@@ -290,7 +288,7 @@ class _ExpectationMaximisation:
         is_used = include_ngram_parts(pool.vocabulary, is_used)
         counts, new_ids, new_pool_ids = counts.widen(pool.vocabulary.restrict(is_used))
 
-        # New terms are selected, old terms only if they were.
+        # New terms are selected, and old terms if they were selected before.
         selected = np.ones(counts.table.n_terms, np.bool_)
         old_terms = new_ids[term_occurs]
         selected[old_terms] = parameters.selected_terms[term_occurs]
@@ -318,7 +316,7 @@ class _ExpectationMaximisation:
 
     @cached_property
     def _counter(self) -> SoftCounter[ClassStatistics]:
-        """Sums the counts of the unlabelled documents, weighted by term."""
+        """Sums the term weights of the unlabelled documents by class proportions."""
         return SoftCounter(
             weigh_matrix(self._selected_pool, self.settings.weighting, self.counts.table),
             self._sum_weights(self._labelled_statistics),
@@ -333,8 +331,8 @@ class _ExpectationMaximisation:
     ) -> tuple[CorpusCounts, FittedParameters]:
         """Return the counts with a layer of the unlabelled documents, and the parameters.
 
-        The parameters are calibrated on ``held_out``, the scores of held-out labelled documents;
-        None if there are no labelled documents.
+        The parameters are calibrated on ``held_out``, the scores of held-out labelled documents. It
+        is None if there are no labelled documents.
         """
         soft_counts = SoftCounter(
             self._selected_pool, self.counts.table.labelled_table
@@ -342,6 +340,7 @@ class _ExpectationMaximisation:
         layer = Layer(UNLABELLED_LAYER, weight, WEIGHT_UNIT)
         counts = self.counts.with_layer(layer, soft_counts)
         statistics = estimate_statistics(counts.table, self.parameters.weights)
+        # The pseudo-count is chosen again.
         choices = replace(self.parameters.choices, pseudo_count=None, smoothing=None)
         parameters = choose_terms_and_smoothing(
             statistics, counts.sample.documents, self.settings, choices=choices
@@ -350,28 +349,28 @@ class _ExpectationMaximisation:
         if held_out is None:
             return counts, parameters
         classifier = restore_classifier(statistics, parameters, self.settings)
-        parameters = add_calibration(parameters, classifier, held_out, held_out)
+        parameters = add_calibration(parameters, classifier, held_out, comparable_scores=held_out)
         posteriors = calibrate_posteriors(classifier, parameters.calibration, held_out)
         return counts, replace(parameters, held_out_posteriors=posteriors)
 
-    def run_with_folds(self, weight: float) -> _EmRun:
+    def run_with_folds(self, weight: float) -> _EvaluatedRun:
         """Run EM with all labelled documents, and without each fold of the sample.
 
-        The first run chooses the pseudo-counts, and all other runs use them.
+        The first run chooses the pseudo-counts for all runs.
         """
-        pseudo_counts = [self.parameters.smoothing]
-        _, proportions = self.run(weight, pseudo_counts)
+        overall_run = self.run(weight)
+        subsets = Subsets(self.counts.table, self.counts.sample.documents)
         sample = remove_dropped_terms(
             self.counts.sample.documents, self.counts.table, self.parameters, self.settings
         )
+        # Row k is document k of `subsets` too, because the limited sample is its start.
         sample = limit_sample(sample, self.counts.table)
-        subsets = Subsets(self.counts.table, self.counts.sample.documents)
         fold_indices = np.arange(len(sample)) % EM_FOLDS
         held_out_scores = []
         for fold in range(EM_FOLDS):
             rows = np.flatnonzero(fold_indices == fold)
             statistics = estimate_statistics(subsets.subtract_rows(rows), self.parameters.weights)
-            model, _ = self.run(weight, pseudo_counts, statistics)
+            model = self.run(weight, statistics, overall_run.pseudo_counts).model
             documents = sample.take(rows)
             matrix = documents.matrix.select_terms(model.get_scored_terms())
             scores, _ = model.joint_log_likelihood(
@@ -386,27 +385,27 @@ class _ExpectationMaximisation:
                     documents.compute_weights(self._labelled_statistics),
                 )
             )
-        return _EmRun(proportions, HeldOutScores.concatenate(held_out_scores))
+        held_out = HeldOutScores.concatenate(held_out_scores)
+        loss = compute_calibrated_log_loss(held_out, COUNT_TEMPERATURE_EXPONENT)
+        return _EvaluatedRun(overall_run.proportions, held_out, loss)
 
     def run(
         self,
         weight: float,
-        pseudo_counts: list[float],
         labelled_statistics: ClassStatistics | None = None,
-    ) -> tuple[MultinomialNaiveBayes, Floats]:
-        """Run EM; return the final model and the class proportions of the unlabelled documents.
+        pseudo_counts: list[float] | None = None,
+    ) -> _EmRun:
+        """Run EM, by default with the statistics of all labelled documents.
 
-        The proportions are in thousandths, shape (n_docs, n_classes). If the weight is 0, return
-        the model of the labelled documents, and proportions of 0.
-
-        ``pseudo_counts`` has the pseudo-count of the first model, and maybe of the model after each
-        step. Missing pseudo-counts are chosen and appended. ``labelled_statistics`` are by default
-        the statistics of all labelled documents.
+        If the weight is 0, the final model is the model of the labelled documents, and the
+        proportions are 0. By default the pseudo-count of each iteration is chosen. Otherwise
+        ``pseudo_counts`` are the pseudo-counts of another run.
         """
         if labelled_statistics is None:
             labelled_statistics = self._labelled_statistics
         labelled_sums = self._sum_weights(labelled_statistics)
-        model = self._estimate(labelled_sums, pseudo_counts[0])
+        used_pseudo_counts = [self.parameters.smoothing]
+        model = self._estimate(labelled_sums, self.parameters.smoothing)
         lengths = self._selected_pool.known_tokens
         proportions = np.zeros((self.pool.n_documents, labelled_sums.n_classes))
         n_iterations = EM_ITERATIONS if weight else 0
@@ -419,18 +418,21 @@ class _ExpectationMaximisation:
             sums = add_counts(
                 labelled_sums, self._counter.sum_counts(proportions), weight / WEIGHT_UNIT
             )
-            if len(pseudo_counts) == step:
-                pseudo_counts.append(self._choose_smoothing(sums))
-            model = self._estimate(sums, pseudo_counts[step])
-        return model, proportions
+            if pseudo_counts is None:
+                smoothing = self._choose_smoothing(sums)
+            else:
+                smoothing = pseudo_counts[step]
+            used_pseudo_counts.append(smoothing)
+            model = self._estimate(sums, smoothing)
+        return _EmRun(model, proportions, used_pseudo_counts)
 
     def _sum_weights(self, statistics: ClassStatistics) -> ClassStatistics:
-        """Return statistics whose counts are the sums of term weights, as EM needs them."""
+        """Return statistics whose counts are the sums of term weights."""
         training = build_training(statistics, self.parameters, self.settings)
         return replace(training.compute_weighted_statistics(), cell_logs=None)
 
     def _choose_smoothing(self, sums: ClassStatistics) -> float:
-        """Return the pseudo-count that the user set, or the one of greatest evidence."""
+        """Return the pseudo-count that the user set, else the pseudo-count of greatest evidence."""
         is_set = not isinstance(self.settings.smoothing, str)
         if is_set:
             return self.parameters.smoothing
@@ -438,7 +440,7 @@ class _ExpectationMaximisation:
         # hundredths.
         rounded_counts = np.ceil(sums.cell_counts * 100) / 100
         rounded_sums = replace(sums, cell_counts=rounded_counts)
-        training = self._build_training_from_sums(rounded_sums, np.nan)
+        training = self._build_training_from_sums(rounded_sums, smoothing=np.nan)
         return MultinomialNaiveBayes.choose_smoothing(training)
 
     def _estimate(self, sums: ClassStatistics, smoothing: float) -> MultinomialNaiveBayes:
