@@ -15,7 +15,6 @@ from nbtext.classifiers.base import compute_log_likelihood_per_token
 from nbtext.corpus.document import Document, collect_contents, count_document_bytes
 from nbtext.errors import DocumentError, UsageError
 from nbtext.fast_dataclasses import dataclass
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, look_up_kind
 from nbtext.prediction.rule import IMPRECISE, DecisionRule
 from nbtext.ragged import BLOCK_DOCUMENTS, split_into_blocks
 
@@ -256,7 +255,7 @@ def iter_answers(
     set_predictor = model.posterior_type.select_set_predictor(rule, sets)
     add_labels = _add_class
     if set_predictor is not None:
-        add_labels = look_up_kind(_SET_FUNCTIONS, model.posterior_type)
+        add_labels = _add_class_set if model.posterior_type.is_exclusive else _add_label_set
     for block in scored_blocks:
         decision = block.posterior.decide(rule)
         is_typical = np.ones(len(block.documents), np.bool_)
@@ -286,8 +285,8 @@ def _build_answer(
 ) -> Answer:
     """Return the answer to a document.
 
-    ``add_labels`` is `_add_class` or one of `_SET_FUNCTIONS`. It returns the answer with the
-    predicted labels, or with the reason to abstain.
+    ``add_labels`` is `_add_class`, `_add_class_set` or `_add_label_set`. It returns the answer with
+    the predicted labels, or with the reason to abstain.
     """
     document = scored.document
     if document.problem is not None:
@@ -374,7 +373,3 @@ def _add_members(answer: Answer, members: tuple[RankedClass, ...]) -> Answer:
         labels=tuple(member.label for member in members),
         probabilities=tuple(member.probability for member in members),
     )
-
-
-_SET_FUNCTIONS = {ClassPosterior: _add_class_set, LabelPosterior: _add_label_set}
-"""The `add_labels` functions of `_build_answer` that add a predicted set, by kind of posterior."""

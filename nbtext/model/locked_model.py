@@ -207,26 +207,25 @@ def update(
         model = _load_to_change(file, counting_model, unlabelled)
         n_documents_before = model.counts.labelled_statistics.n_documents
         old_ledger = file.read_ledger()
-        had_ledger = old_ledger is not None
+        ledger_update = None
         # `learn` changes the model in place.
-        if not isinstance(documents, DocumentBatch):
+        if isinstance(documents, DocumentBatch):
+            ledger = Ledger.empty() if old_ledger is None else old_ledger
+            try:
+                ledger_update = add_batch(model.counts, ledger, documents)
+            except NotInModelError as problem:
+                problem.set_document_name(documents.names[problem.index])
+                problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
+                raise
+            if ledger_update.n_new or ledger_update.n_moved:
+                model.learn(ledger_update.counts, unlabelled.pool)
+                file.replace(model, ledger_update.ledger)
+        else:
             counts = model.counts
             if documents is not None:
                 counts = counts + documents.counts
             file.replace(model.learn(counts, unlabelled.pool), old_ledger)
-            return UpdateResult(model, n_documents_before, had_ledger, None)
-
-        ledger = Ledger.empty() if old_ledger is None else old_ledger
-        try:
-            ledger_update = add_batch(model.counts, ledger, documents)
-        except NotInModelError as problem:
-            problem.set_document_name(documents.names[problem.index])
-            problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
-            raise
-        is_changed = ledger_update.n_new or ledger_update.n_moved
-        if is_changed:
-            file.replace(model.learn(ledger_update.counts, unlabelled.pool), ledger_update.ledger)
-        return UpdateResult(model, n_documents_before, had_ledger, ledger_update)
+        return UpdateResult(model, n_documents_before, old_ledger is not None, ledger_update)
 
 
 class ForgetResult(NamedTuple):

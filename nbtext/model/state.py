@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -644,10 +644,10 @@ def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
 def _require_seeds(table: CountTable, seeds: SeedTerms, settings: Settings) -> None:
     """Raise `ModelError` unless seeds explain labels without documents and terms without cells."""
     documents_by_layer = table.class_documents.reshape(table.n_classes, -1)
-    has_documents = documents_by_layer.any(axis=1)
-    seed_labels = {seed.label for seed in seeds}
+    empty_indices = np.flatnonzero(~documents_by_layer.any(axis=1))
+    empty_labels = {table.classes[index] for index in empty_indices.tolist()}
     require_valid_model(
-        seed_labels.issuperset(compress(table.classes, ~has_documents)),
+        empty_labels <= {seed.label for seed in seeds},
         "a label has neither documents nor seed words",
     )
     # A seed word of n terms adds up to 2n − 1 terms: n single terms and n − 1 n-grams.

@@ -71,8 +71,8 @@ class TextClassifier:
         Language of stop words and stemmer, such as "english".
     stop_words : str, list of str or None
         Words to ignore: "default" (the list of the language), "auto" (the same list, unless
-        held-out documents are predicted clearly better with these words, or fewer than 50 not
-        worse), "none" or None, another language, the path of a file of words, or the words.
+        held-out documents are predicted clearly better with these words, or not worse if there are
+        fewer than 50), "none" or None, another language, the path of a file of words, or the words.
     stemmer : str
         "snowball" (of the language), "none", another language, or one of nltk's, such as "porter".
     encoded_lines : {"drop", "keep"}
@@ -100,7 +100,7 @@ class TextClassifier:
         Weight of a term in a document.
     smoothing : {"auto", "evidence", "leave-one-out"}, float, two floats or mapping
         Pseudo-count added to each count: the one of greatest evidence, the one that makes held-out
-        documents most probable, a number, or numbers by term, with one for "*", all other terms.
+        documents most probable, a number, or numbers by term, in which "*" means all other terms.
         "auto" is "evidence", unless held-out documents are predicted clearly better with another.
     prior_shape : {"symmetric", "background"}
         Dirichlet prior: the same for all terms, or in proportion to the whole corpus.
@@ -196,8 +196,11 @@ class TextClassifier:
         parameters = {name: value for name, value in locals().items() if name != "self"}
         self.settings = _replace_parameters(Settings(), parameters)
         self._fitted: FittedModel | None = None
+        """None until the model is trained."""
         self._stop_list: Sequence[str] | None = None
+        """The stop words of `settings`. None until `analysis` needs them."""
         self._indicator: IndicatorFormat | None = None
+        """Format of the labels in the last `fit`, if they were a matrix of 0 and 1."""
         self.seeds: Sequence[SeedTerm] = ()
         """Terms whose pseudo-counts are added to the counts of a class."""
 
@@ -239,7 +242,7 @@ class TextClassifier:
         """
         settings = _replace_parameters(self.settings, parameters)
         if self._fitted is not None and self._can_keep_counts(settings):
-            return self.learn(self.counts, None, **parameters)
+            return self.learn(self.counts, **parameters)
         if self.seeds:
             raise UsageError(
                 "seed words are terms of the settings that they were given with",
@@ -280,8 +283,8 @@ class TextClassifier:
         documents = iter_labelled_documents(texts, input_labels, self.reading, sample_weight)
         self.learn(count_labelled_documents(documents, self.analysis))
         self._indicator = input_labels.indicator
-        # The kind is known after counting; it is None if all label sets are empty.
-        return self._replace_fitted(replace(self.fitted, label_kind=input_labels.kind or "text"))
+        label_kind = input_labels.kind or "text"  # None if all label sets are empty
+        return self._replace_fitted(replace(self.fitted, label_kind=label_kind))
 
     def fit_corpus(
         self,
@@ -329,7 +332,7 @@ class TextClassifier:
             self._check_smoothing_terms()  # before the corpus is counted, which takes long
             counted = count_corpus(self.analysis, corpus, jobs, scheduler)
             self.learn(counted.counts)
-        except BaseException:
+        except BaseException:  # the model stays as it was
             self.reading = old_reading
             raise
         return self._replace_fitted(replace(self.fitted, label_kind="text"))
@@ -433,10 +436,10 @@ class TextClassifier:
     ) -> TextClassifier:
         """Train on the counts of labelled documents, and on a pool of unlabelled documents.
 
-        `nbtext.counts.counting.count_labelled_documents` makes counts for these settings; counts
-        add and subtract. Without ``counts``, train again on the labelled documents of the model. A
-        new model with seed words and a pool needs no labelled documents. ``changes`` are parameters
-        that do not change how documents are counted.
+        `nbtext.counts.counting.count_labelled_documents` makes counts for these settings, which can
+        be added and subtracted. Without ``counts``, train again on the labelled documents of the
+        model. A new model with seed words and a pool needs no labelled documents. ``changes`` are
+        parameters that do not change how documents are counted.
 
         Raise `UsageError` for a wrong value, or for a classifier that needs all documents if the
         counts do not have them; the model is then unchanged.
@@ -446,7 +449,8 @@ class TextClassifier:
         settings = _replace_parameters(self.settings, changes)
         stop_list = self.analysis.stop_list
         term_settings = resolve_smoothing_terms(Analysis(settings, stop_list))
-        if pool is not None and self.seeds and counts is None and not self._has_labelled_documents:
+        has_seeds_and_pool = self.seeds and pool is not None
+        if has_seeds_and_pool and counts is None and not self._has_labelled_documents:
             from nbtext.model.unlabelled import fit_seeds_only
 
             counts, parameters = fit_seeds_only(self.seeds, term_settings)
@@ -456,7 +460,7 @@ class TextClassifier:
             from nbtext.model.unlabelled import fit_unlabelled
 
             counts, parameters = fit_unlabelled(counts, term_settings, parameters, pool)
-        label_kind = self._fitted.label_kind if self._fitted else "text"
+        label_kind = "text" if self._fitted is None else self._fitted.label_kind
         versions = list_versions(settings)
         return self._replace_fitted(
             FittedModel(settings, stop_list, counts, parameters, versions, label_kind)
@@ -473,7 +477,7 @@ class TextClassifier:
     ) -> tuple[CorpusCounts, FittedParameters]:
         """Return the counts to store and the parameters of a model of labelled documents.
 
-        If ``counts`` is None, use the counts of this model. ``term_settings`` are the settings with
+        If ``counts`` is None, use the counts of this model. ``term_settings`` are ``settings`` with
         pseudo-counts by term.
         """
         from nbtext.model.training import fit_parameters
@@ -485,7 +489,8 @@ class TextClassifier:
 
                 counts = remove_unlabelled_layers(counts)
         documents = counts.documents if needs_documents(settings) else None
-        if not counts.documents:
+        has_only_table = not counts.documents
+        if has_only_table:
             require_additive(settings)
         counts = counts.with_log_sums(enabled=settings.needs_log_sums)
         if not documents:  # otherwise the table must keep the layers and the unit of the documents
@@ -496,7 +501,7 @@ class TextClassifier:
         return counts, fit_parameters(counts, term_settings, documents, seeds=self.seeds)
 
     def begin_with(self, seeds: Sequence[SeedTerm]) -> TextClassifier:
-        """Set the seed words, whose pseudo-counts are added to the counts in every estimate.
+        """Set seed words, whose pseudo-counts are added to the counts; train a trained model again.
 
         Raise `UsageError` for settings that do not support seed words, and for a word that is not a
         term in any document.
@@ -527,6 +532,7 @@ class TextClassifier:
         return predictions
 
     def _predict_label_sets(self, texts: Iterable[Text]) -> NDArray[Any]:
+        """Return a tuple of labels for each text, or a matrix if `fit` was passed a matrix."""
         members = self._predict_mask(texts)
         if self._indicator and set(self.classes_).issubset(self._indicator.columns):
             return self._indicator.to_matrix(members, self.classes_)
@@ -601,7 +607,7 @@ class TextClassifier:
 
         rows = list(extract_rows(texts, self.reading))
         documents = self._label_documents(rows, labels)
-        class_names = np.array(self.classes, object)[self._typed_classes.order]
+        class_names = np.array(self.classes, object)[self._typed_classes.order]  # as in `classes_`
         is_correct = [
             tuple(sorted(class_names[members])) == list_labels(document.label or "")
             for members, document in zip(self._predict_mask(rows), documents, strict=True)
@@ -696,7 +702,7 @@ class TextClassifier:
     def _label_kind(self) -> str:
         """The type of labels that the model accepts.
 
-        It is text for a model of numbers to which files added classes of another type.
+        It is "text" if files added classes of another type to a model of numbers.
         """
         if self.fitted.label_kind == "text":
             return "text"
@@ -705,10 +711,9 @@ class TextClassifier:
     def _score_texts(
         self, texts: Iterable[Text], select: Callable[[ScoredTexts], Floats]
     ) -> Floats:
-        """Return the selected scores of all texts, with columns in the order of `classes_`.
-
-        No `Document` is made for a text: documents would take a third of the time of short texts.
-        """
+        """Return the selected scores of all texts, with columns in the order of `classes_`."""
+        # Not by `score_documents`, because to make documents takes a third of the time for short
+        # texts.
         from nbtext.model.python_input import iter_contents
 
         content_blocks = split_into_blocks(
@@ -718,7 +723,8 @@ class TextClassifier:
         )
         score_blocks = []
         for block in content_blocks:
-            columns = zip(*block, strict=True)  # texts, and if the model has any, fields and values
+            # Texts, and if the model has any, fields and attribute values.
+            columns = zip(*block, strict=True)
             score_blocks.append(select(self.fitted.score(*columns)))
         if not score_blocks:
             return np.empty((0, self.fitted.statistics.n_classes))
@@ -736,7 +742,7 @@ class TextClassifier:
         from nbtext.model.python_input import iter_contents
 
         for position, content in enumerate(iter_contents(texts, self.reading)):
-            yield Document(str(position), None, *content)
+            yield Document(str(position), None, *content)  # without a label
 
     def _label_documents(
         self, texts: Iterable[Text], labels: Iterable[Label], weights: Iterable[float] | None = None
@@ -757,6 +763,7 @@ class TextClassifier:
         resolve_smoothing_terms(self.analysis)
 
     def _replace_fitted(self, fitted: FittedModel | None) -> TextClassifier:
+        """Replace the trained model and its settings, or forget it if ``fitted`` is None."""
         self._fitted = fitted
         if fitted is not None:
             self.settings = fitted.settings
@@ -785,7 +792,7 @@ class TextClassifier:
         routing = TextClassifier().get_metadata_routing()
         for method in (routing.fit, routing.partial_fit):
             method.add_request(param="sample_weight", alias=sample_weight)
-        self._metadata_request = routing  # an attribute that scikit-learn's `clone` copies
+        self._metadata_request = routing  # scikit-learn's `clone` copies the attribute of this name
         return self
 
     def get_metadata_routing(self) -> Any:  # noqa: ANN401 - scikit-learn has no types

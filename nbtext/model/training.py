@@ -487,29 +487,20 @@ def choose_terms_and_smoothing(
             pairs_only=bool(statistics.weights.seeds),
         )
     selected &= ~find_dropped_terms(statistics.vocabulary, settings, choices)
-    own_pseudo_counts = find_own_pseudo_counts(statistics, settings)
-    training = Training(
-        statistics,
+    parameters = FittedParameters(
         selected,
         smoothing=np.nan,  # not chosen yet
-        settings=settings,
-        documents=documents,
-        sample=sample,
-        term_pseudo_counts=own_pseudo_counts,
-    )
-    smoothing = _choose_smoothing(training, choices)
-    if settings.top is not None:
-        top_terms = _select_top_terms(replace(training, smoothing=smoothing))
-        training = replace(training, selected=top_terms)
-        # Fewer terms have another best pseudo-count.
-        smoothing = _choose_smoothing(training, choices)
-    return FittedParameters(
-        training.selected,
-        smoothing,
-        own_pseudo_counts=own_pseudo_counts,
+        own_pseudo_counts=find_own_pseudo_counts(statistics, settings),
         choices=choices,
         weights=statistics.weights,
     )
+    training = build_training(statistics, parameters, settings, documents, sample)
+    smoothing = _choose_smoothing(training, choices)
+    if settings.top is not None:
+        selected = _select_top_terms(replace(training, smoothing=smoothing))
+        # Fewer terms have another best pseudo-count.
+        smoothing = _choose_smoothing(replace(training, selected=selected), choices)
+    return replace(parameters, selected_terms=selected, smoothing=smoothing)
 
 
 def resolve_auto_settings(
