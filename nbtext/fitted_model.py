@@ -125,7 +125,7 @@ class PairedTest:
 
     @property
     def keeps_stop_words(self) -> bool:
-        """True if this test of a model with stop words as the alternative decides to keep them.
+        """True if the test decides to keep stop words. Its alternative is a model with stop words.
 
         With enough documents this model must be clearly better. With few documents no difference
         is clear, so it is enough that this model is not worse by more than the standard error:

@@ -357,7 +357,7 @@ class _Alternatives:
     def from_settings(
         cls, statistics: ClassStatistics, settings: Settings, weighting: Weighting
     ) -> _Alternatives:
-        """Return alternatives that share the other settings of any classifier."""
+        """Return the alternatives under a weighting, even if the settings are of another model."""
         multinomial_settings = replace(
             settings,
             classifier="multinomial",

@@ -242,7 +242,7 @@ class TextClassifier:
         """
         settings = _replace_parameters(self.settings, parameters)
         if self._fitted is not None and self._can_keep_counts(settings):
-            return self.learn(self.counts, **parameters)
+            return self.learn(self.counts, pool=None, **parameters)
         if self.seeds:
             raise UsageError(
                 "seed words are terms of the settings that they were given with",
