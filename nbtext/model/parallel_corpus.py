@@ -201,7 +201,7 @@ def count_shards(context: CountingContext, batch: TaskBatch[NumberedShard]) -> P
     except (NbtextError, MemoryError) as problem:
         batch.cancel_remaining()
         if not reports:
-            reports.append(ShardReport(shard_index=-1))  # failed before the first shard
+            reports.append(ShardReport(shard_index=-1))  # a failure before shard 0
         reports[-1].failure = problem
         return PartialCounts(reports)
     return PartialCounts(reports, counts)

@@ -401,7 +401,7 @@ def _require_in_range(spec: ArraySpec, array: Numbers, sizes: dict[str, int]) ->
     """Raise `ModelError` if an element of a whole number array, or their sum, is out of range."""
     # Most arrays need not be summed: their elements are too few or too narrow for large sums.
     n_bits = 8 * array.itemsize
-    max_sum = array.size << n_bits
+    max_sum = array.size << n_bits  # each element is below 2 ** n_bits
     if max_sum >= EXACT_SUM_LIMIT and spec.kind != LONG_WHOLE_NUMBERS:
         require_valid_model(
             float(array.sum(dtype=np.float64)) < EXACT_SUM_LIMIT,

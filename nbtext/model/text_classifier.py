@@ -193,6 +193,7 @@ class TextClassifier:
         count: str | Sequence[str] | None = None,
         numeric: str | Sequence[str] | None = None,
     ) -> None:
+        # So far, the local variables are the arguments.
         parameters = {name: value for name, value in locals().items() if name != "self"}
         self.settings = _replace_parameters(Settings(), parameters)
         self._fitted: FittedModel | None = None
@@ -489,8 +490,7 @@ class TextClassifier:
 
                 counts = remove_unlabelled_layers(counts)
         documents = counts.documents if needs_documents(settings) else None
-        has_only_table = not counts.documents
-        if has_only_table:
+        if not counts.documents:  # the model can only be estimated from the table
             require_additive(settings)
         counts = counts.with_log_sums(enabled=settings.needs_log_sums)
         if not documents:  # otherwise the table must keep the layers and the unit of the documents
