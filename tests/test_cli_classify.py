@@ -134,7 +134,7 @@ def test_documents_without_known_words_get_the_prior_and_a_notice(pets: Path) ->
     assert [row[1:] for row in succeed(*arguments).rows[:3]] == [["cats", "0.5"]] * 3
     verbose = nbtext(*arguments, "-v")
     assert verbose.notes == [
-        "nbtext: answered like an empty document, since the model knows none of its terms: 3 documents"
+        "nbtext: predicted like an empty document, because the model knows none of its terms: 3 documents"
     ]
     records = [strictly(line) for line in succeed(*arguments, "-o", "jsonl").text.split("\n")[:-1]]
     assert [bool(record.get("notice")) for record in records] == [True, True, True, False]

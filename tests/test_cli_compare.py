@@ -176,7 +176,7 @@ def test_fail_unless_better_fails_if_not_significantly_better(
         refused = nbtext("compare", a, b, test, "--fail-unless-better")
         assert refused.status == 6
         assert refused.notes == [
-            "nbtext: gate not met: B is not right more often than A beyond chance"
+            "nbtext: gate not met: B is not right significantly more often than A"
         ]
         assert refused.text == succeed("compare", a, b, test).text
 

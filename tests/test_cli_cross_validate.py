@@ -157,8 +157,8 @@ def test_small_classes_are_warned_of_and_missing_classes_are_unknown(
     assert (done.status, done.notes) == (
         0,
         [
-            "nbtext: warning: classes with fewer documents than there are folds: birds",
-            "nbtext: warning: counted as mistakes, since no other document of their class was left to learn from: 1 document of birds",
+            "nbtext: warning: classes with fewer documents than folds: birds",
+            "nbtext: warning: counted as mistakes, because the other folds have no document of their class: 1 document of birds",
         ],
     )
     said = json.loads(done.out)

@@ -182,5 +182,5 @@ def test_missing_required_package_is_reported(pets: Path) -> None:
     message = fail(70, "doctor")
     assert (
         message
-        == "nbtext: the package numpy cannot be imported; pip install nbtext brings what it needs"
+        == "nbtext: the package numpy cannot be imported; install it with pip install nbtext"
     )

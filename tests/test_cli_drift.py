@@ -291,7 +291,7 @@ def test_unreadable_log_lines_are_named_and_the_others_read(fresh: Path) -> None
     done = nbtext("drift log --fail-over any=100 --output jsonl")
     assert (done.status, len(done.text.splitlines()), len(done.notes)) == (1, 2, 11)
     assert done.notes[0] == "nbtext: log:2: not a line of classify --drift"
-    assert done.notes[-1] == "nbtext: log: 2 more lines could not be read"
+    assert done.notes[-1] == "nbtext: log: 2 more invalid lines"
     assert nbtext("drift log --fail-over any=0.001 -q").status == 6
 
 

@@ -357,7 +357,7 @@ def test_gate_on_a_missing_interval_fails_and_says_not_known() -> None:
     assert gate.find_failure(replace(result, intervals={"brier": (0.4, 0.6)})) is None
     assert (
         gate.find_failure(replace(result, intervals={}))
-        == "the interval of brier is not known, so it is not at most 2"
+        == "the interval of brier is unknown, so it is not at most 2"
     )
 
 

@@ -50,7 +50,7 @@ def test_invalid_settings_are_refused_by_name(pets: Path) -> None:
     assert "--set does not know 'estimat' (did you mean 'estimate'?)" in fail(
         2, "train pets --set estimat=ml"
     )
-    assert "--set does not set ngrams, which has an option of its own; give --ngrams" in fail(
+    assert "--set cannot set ngrams, which has its own option; give --ngrams" in fail(
         2, "train pets --set ngrams=2"
     )
     assert "--set must be NAME=VALUE, not 'l2'" in fail(2, "train pets --set l2")

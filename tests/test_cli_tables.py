@@ -285,12 +285,13 @@ def test_format_of_a_file_overrides_the_format_of_training(pets: Path) -> None:
         done = nbtext("classify", name, "-v")
         assert [row[0] for row in done.rows] == ids
         assert any(
-            "like the training documents; if not, give --format" in note for note in done.notes
+            "like the training documents; if this is wrong, set --format" in note
+            for note in done.notes
         ) == (name != "letter")
     assert [row[0] for row in succeed("classify inbox.mbox --format dir").rows] == ["inbox.mbox"]
     mixed = nbtext("classify letter headed.csv")
     assert mixed.notes == [
-        "nbtext: warning: headed.csv: read as dir like letter, but it looks like csv; give it alone, or --format"
+        "nbtext: warning: headed.csv: read as dir like letter, but it looks like csv; classify it separately, or set --format"
     ]
 
 
@@ -328,7 +329,8 @@ def test_mail_and_html_in_folders_are_recognised(tmp_path: Path) -> None:
     )
     notes = nbtext("train mail -v").notes
     assert (
-        notes[0] == "nbtext: mail: by their names, all files are mail; if not, give --document text"
+        notes[0]
+        == "nbtext: mail: all files have names of mail; if they are text, add --document text"
     )
     assert "by their names" not in notes[1]
     succeed("train mail --document mail -m given")
@@ -360,7 +362,7 @@ def test_file_of_lines_gives_a_notice_about_the_format(pets: Path) -> None:
         },
     )
     succeed("train pets")
-    asked = "nbtext: messages.txt: read as one document of 3 lines or more; if each line is a document, give --format lines"
+    asked = "nbtext: messages.txt: read as one document of at least 3 lines; if each line is a document, add --format lines"
     assert asked in nbtext("classify messages.txt -v").notes
     assert asked in nbtext("label messages.txt --suggest 1 -v").notes
     for arguments in (["messages.txt", "--format", "dir"], ["messages.txt", "letter"], ["letter"]):

@@ -404,7 +404,7 @@ def test_small_classes_are_warned_of_once(pets: Path) -> None:
     done = nbtext("tune pets --try ngrams=1,2 --folds 3")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: classes with fewer documents than there are folds: cats, dogs"],
+        ["nbtext: warning: classes with fewer documents than folds: cats, dogs"],
     )
 
 

@@ -52,54 +52,54 @@ class ClassifyOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     output: str | None = shared_options.rows_field(
-        "tsv has document, class and probability, csv also the reason if there is no class.",
+        "tsv has document, class and probability; csv also has the reason if there is no class.",
         default=None,
     )
     excel_safe: bool = shared_options.excel_safe_field()
     limit: int | None = shared_options.limit_field(
-        "Print the N most probable classes of each document, in a pipe as csv. Not in tsv.",
+        "Print the N most probable classes of each document; in a pipe as csv, never as tsv.",
         old_names="--top-k",
     )
     scores: bool = declarations.option(
         "--scores",
-        "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, and "
-        "of all classes unless --limit is given.",
+        "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, for "
+        "all classes unless --limit is given.",
         group="answer",
     )
     drift: str | None = declarations.option(
         "--drift",
-        "Append to FILE how the documents differ from those of training. nbtext drift reads it. A "
-        "run without documents adds nothing.",
+        "Append to FILE how much the documents differ from the training documents. nbtext drift "
+        "reads it. A run without documents adds nothing.",
         group="output",
         type=OutputPath(DRIFT_LOG_START),
     )
     lines: bool = declarations.common_option(
-        "--lines", "Answer each line of standard input at once, as a document.", group="documents"
+        "--lines", "Classify each line of standard input at once, as a document.", group="documents"
     )
     batch: bool = declarations.option(
         "--batch",
-        "With --lines, answer many lines at a time, which is faster.",
+        "With --lines, classify many lines at a time, which is faster.",
         group="documents",
         hidden=True,
     )
     exit_status_abstained: int | None = declarations.option(
         "--exit-status-abstained",
-        "Exit with N, not 0, if a document got no answer.",
+        "Exit with N instead of 0 if no class is predicted for a document.",
         group="process",
         type=shared_options.WholeNumber(1, 255),
     )
     mail_filter: bool = declarations.option(
         "--mail-filter",
-        "Copy one message from standard input to standard output with a header of its class. The "
-        "header is X-Nbtext: LABEL; probability=P. If anything fails, the message is copied whole "
-        "with reason=error in the header.",
+        "Copy one message from standard input to standard output, and add a header with its "
+        "class. The header is X-Nbtext: LABEL; probability=P. If anything fails, the whole "
+        "message is copied, with reason=error in the header.",
         group="output",
     )
     keep: str | None = declarations.common_option(
         "--keep",
-        "Print these columns or keys of the input, comma-separated, instead of the id. all: every "
-        "column of a table, or the whole record of JSON lines. csv and tsv then begin with a "
-        "header.",
+        "Print these columns or keys of the input, separated by commas, instead of the id. all: "
+        "every column of a table, or the whole record of JSON lines. csv and tsv then begin with "
+        "a header.",
         group="output",
         metavar="COLUMNS",
     )
@@ -120,13 +120,13 @@ def command(
     """Print the most probable class of each document and its probability.
 
     There is exactly one record per document, in the order of the input. CORPUS is any number of
-    files and directories, or - for one document on standard input. Documents are read like those of
-    training unless options say otherwise. If there is no answer, the class is empty and the third
-    column, in csv the last, gives the reason: impossible, empty, no-known-terms, low-probability,
-    low-precision, no-label, empty-set, atypical, or an error.
+    files and directories, or - for one document on standard input. Documents are read like the
+    training documents, unless options differ. If no class is predicted, the class is empty and the
+    third column (in csv the last one) has the reason: impossible, empty, no-known-terms,
+    low-probability, low-precision, no-label, empty-set, atypical, or an error.
 
-    With --coverage the label lists the classes of the set, most probable first, separated by |. The
-    probability is that of the first. JSON lines have the set as labels.
+    With --coverage, the label lists the classes of the set, most probable first, separated by |.
+    The probability is that of the first. JSON lines have the set as labels.
 
     \b
     Examples:
@@ -241,7 +241,7 @@ def _report_counts(counts: AnswerCounts, exit_status_abstained: int | None) -> i
     """
     if counts.n_without_known_terms:
         messages.notify(
-            "answered like an empty document, since the model knows none of its terms: "
+            "predicted like an empty document, because the model knows none of its terms: "
             f"{format_quantity(counts.n_without_known_terms, 'document')}"
         )
     if counts.n_abstained and not messages.has_failures():

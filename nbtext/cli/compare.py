@@ -28,14 +28,14 @@ class CompareOptions:
     output: str = shared_options.output_field("table json")
     changed: str | None = declarations.common_option(
         "--changed",
-        "Write documents with different answers to FILE as JSON lines. A line has id, truth, a, "
-        "probability_a, b and probability_b.",
+        "Write documents with different predictions to FILE as JSON lines. A line has id, truth, "
+        "a, probability_a, b and probability_b.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
     fail_unless_better: bool = declarations.common_option(
         "--fail-unless-better",
-        "Exit with status 6 unless B is right more often than A, beyond chance by McNemar's test.",
+        "Exit with status 6 unless B is right significantly more often than A, by McNemar's test.",
         group="answer",
     )
     seed: int = shared_options.seed_field("Seed of the bootstrap.", group="process")
@@ -43,12 +43,12 @@ class CompareOptions:
 
 @declarations.command("compare")
 def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
-    """Compare how well the models A and B answer documents whose classes are known.
+    """Compare how well the models A and B predict documents whose classes are known.
 
-    The output shows which model answers better, whether the difference may be chance, and how many
-    answers changed. CORPUS is laid out like a training corpus, and read like that of A unless
-    options say otherwise. Differences are B minus A. McNemar's exact test judges the accuracy; the
-    other differences have 95 % intervals of the paired bootstrap.
+    The output shows which model is better, whether the difference is significant, and how many
+    predictions changed. CORPUS has the layout of a training corpus, and is read like that of A,
+    unless options differ. Differences are B minus A. Accuracies are compared by McNemar's exact
+    test; other differences have 95 % intervals of the paired bootstrap.
 
     \b
     Examples:
@@ -93,7 +93,7 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
 
     failures = []
     if options.fail_unless_better and not result.b_is_better:
-        failures.append("B is not right more often than A beyond chance")
+        failures.append("B is not right significantly more often than A")
     return report_gate_failures(failures)
 
 
@@ -133,4 +133,4 @@ def _suggest_diff_command(model_paths: Sequence[str]) -> str:
         f"<(nbtext inspect -m {shlex.quote(path)} --output json | python3 -m json.tool)"
         for path in model_paths
     )
-    return f"to see what differs in the models: diff {' '.join(printed_models)}"
+    return f"to compare the content of the models: diff {' '.join(printed_models)}"

@@ -117,10 +117,10 @@ class CompletionOptions:
 
 @declarations.command("completion", shared=(declarations.LOG_FORMAT_OPTION,))
 def command(options: CompletionOptions) -> None:
-    """Print a script that lets a shell complete nbtext's commands, options and their values.
+    """Print a script for a shell that completes nbtext's commands, options and their values.
 
-    Load it when the shell starts: in .bashrc or .zshrc, as eval "$(nbtext completion bash)"; for fish, as the file
-    completions/nbtext.fish in its configuration folder. Bash must be 4.4 or later.
+    Load it when the shell starts. Put eval "$(nbtext completion bash)" into .bashrc, or the same with zsh into .zshrc.
+    For fish, write the script to completions/nbtext.fish in the configuration folder. Bash must be 4.4 or later.
 
     \b
     Examples:

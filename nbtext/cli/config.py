@@ -68,7 +68,7 @@ class InputPath(click.types.StringParamType):
         if path == "-":  # standard input
             return value
         if "\0" in path:
-            raise UsageError("a path has no NUL")
+            raise UsageError("a path cannot contain NUL")
         if self._is_labelled:
             path = os.path.expanduser(path)
 
@@ -182,7 +182,7 @@ class Address(click.types.StringParamType):
     def resolve_default(self, value: str, _: str, *, is_discovered: bool) -> str:
         """Return the value. Raise `UsageError` for a discovered file: the machine may send code."""
         if is_discovered:
-            raise UsageError("an address is not taken from a file that was found")
+            raise UsageError("the file of defaults cannot set an address")
         return value
 
 
@@ -302,7 +302,7 @@ def _parse_toml(content: bytes, path: str) -> dict[str, Any]:
         raise PathError(
             f"is larger than {MAX_DEFAULTS_BYTES >> 20} MiB",
             where=path,
-            hint="give --no-config, or another file with --config",
+            hint="add --no-config, or choose another file with --config",
         )
     if _DEEP_KEY.search(content):
         raise PathError("a key has more than 32 parts", where=path)
@@ -383,9 +383,9 @@ def _select_from_file(
         if name in (*commands, "why_not"):  # why-not is a hidden command
             if not isinstance(value, dict):
                 raise UsageError(
-                    f"{name!r} is a command, and its defaults are a table",
+                    f"{name!r} is a command, so its defaults must be a table",
                     where=file.path,
-                    hint=f"write [{name}] above them",
+                    hint=f"write [{name}] in the line above them",
                 )
         elif name in options:
             yield name, _Default(value, file.path, file)
@@ -431,7 +431,7 @@ def _make_unknown_name_error(name: str, known_names: Sequence[str], source: str)
         question_in_brackets = did_you_mean(shown_name, candidates)
         hint = question_in_brackets.strip(" ()")
         if not hint:
-            hint = "names are those of options, without the two hyphens"
+            hint = "use the names of options, without the two hyphens"
     return UsageError(f"there is no option or command {shown_name!r}", where=source, hint=hint)
 
 
@@ -466,12 +466,12 @@ def _to_command_line_value(option: click.Option, default: _Default) -> object:
     name = _get_long_name(option)
     if option.is_flag:
         if not isinstance(value, (bool, str)):
-            raise UsageError(f"{name} is true or false, not {value!r}", where=default.source)
+            raise UsageError(f"{name} must be true or false, not {value!r}", where=default.source)
         return value
     if isinstance(value, bool):
-        raise UsageError(f"{name} takes no truth value", where=default.source)
+        raise UsageError(f"{name} cannot be true or false", where=default.source)
     if isinstance(value, dict):
-        raise UsageError(f"{name} takes no table", where=default.source)
+        raise UsageError(f"{name} cannot be a table", where=default.source)
     texts = [str(item) for item in value] if isinstance(value, list) else [str(value)]
     if option.multiple:
         return [_resolve_text(option, text, default) for text in texts]
@@ -494,7 +494,7 @@ def _resolve_text(option: click.Option, text: str, default: _Default) -> str:
         raise UsageError(
             f"{_get_long_name(option)}: {problem.message}",
             where=default.source,
-            hint=f"give --config {file.path} to trust it, or --no-config",
+            hint=f"add --config {file.path} to trust it, or --no-config",
         ) from None
 
 

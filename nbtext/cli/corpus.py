@@ -142,8 +142,8 @@ def _notify_of_single_text(paths: Sequence[str], reading: Reading) -> None:
     n_lines = count_document_lines(paths[0])
     if n_lines is not None:
         messages.notify(
-            f"{paths[0]}: read as one document of {n_lines:,} lines or more; if each line is a "
-            "document, give --format lines"
+            f"{paths[0]}: read as one document of at least {n_lines:,} lines; if each line is a "
+            "document, add --format lines"
         )
 
 
@@ -204,9 +204,9 @@ def _get_corpus_arguments(documents: DocumentOptions) -> tuple[str, ...]:
     looks_like_text = len(corpus) == 1 and " " in corpus[0]
     if takes_texts and looks_like_text and not os.path.lexists(corpus[0]):
         raise PathError(
-            "there is no such file",
+            "no such file",
             where=corpus[0],
-            hint=f"if it is a text, give --text {shlex.quote(corpus[0])}",
+            hint=f"if it is a text, use --text {shlex.quote(corpus[0])}",
         )
     if corpus:
         return corpus
@@ -269,7 +269,7 @@ def detect_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) ->
         _report_document_kind(paths, detected, labelled=labelled)
     if reading.format == "auto" and detected.format == "lines":
         messages.notify(
-            f"{paths[0]}: the name of each file is its class, each line a document; if not, give "
+            f"{paths[0]}: the name of each file is its class, each line a document; if not, set "
             "--format"
         )
     if detected.has_columns:
@@ -291,13 +291,13 @@ def _report_document_kind(paths: Sequence[str], reading: Reading, *, labelled: b
     """
     if reading.document in ("mail", "html") and not reading.layout.is_mail:
         messages.notify(
-            f"{paths[0]}: by their names, all files are {reading.document}; if not, give "
+            f"{paths[0]}: all files have names of {reading.document}; if they are text, add "
             "--document text"
         )
     elif reading.document == KIND_BY_NAME:
         kinds = ", ".join(f"{suffix} as {kind}" for suffix, kind in KINDS_BY_SUFFIX.items())
         messages.notify(
-            f"{paths[0]}: each file is read by its name, {kinds}; if not, give --document"
+            f"{paths[0]}: each file is read by its name, {kinds}; if this is wrong, set --document"
         )
     may_be_text = reading.document in ("text", KIND_BY_NAME)
     if labelled and reading.layout.has_file_per_document and may_be_text:
@@ -318,8 +318,8 @@ def choose_document_reading(
     """
     if documents.text and model.reading.is_counted:
         raise UsageError(
-            "--text is for models of texts, and this one was trained on counted features",
-            hint="give a file of them",
+            "--text needs a model of texts, and this one was trained on counted features",
+            hint="use a file of features",
         )
     options = documents.reading
     reading = choose_reading(model.reading, documents.paths, options.values).unweighted
@@ -344,14 +344,14 @@ def _report_other_format(training: Reading, reading: Reading, paths: Sequence[st
         description = "one document" if is_single_file else reading.format
         messages.notify(
             f"{paths[0]}: read as {description}, not as {training.format} like the training "
-            "documents; if not, give --format"
+            "documents; if this is wrong, set --format"
         )
     for path in paths[1:]:
         path_format = detect_format_by_name(path)
         if path_format not in (None, "dir", reading.format):
             messages.warn(
                 f"{path}: read as {reading.format} like {paths[0]}, but it looks like "
-                f"{path_format}; give it alone, or --format"
+                f"{path_format}; classify it separately, or set --format"
             )
             return
 
@@ -372,8 +372,8 @@ def _choose_line_format(options: ExplicitSettings[Reading], reading: Reading) ->
     layout = FORMATS.get(file_format)  # None for "auto"
     if layout is None or not (layout.has_line_per_document or layout.has_columns):
         raise UsageError(
-            f"--lines reads one document a line, not --format {file_format}",
-            hint="give --format csv, tsv or jsonl",
+            f"--lines reads one document per line, not --format {file_format}",
+            hint="use --format csv, tsv or jsonl",
         )
     return file_format
 
@@ -475,7 +475,7 @@ def warn_small_classes(table: CountTable, n_folds: int) -> None:
     ]
     if small_classes:
         names = join_names(small_classes, messages.MAX_LISTED)
-        messages.warn(f"classes with fewer documents than there are folds: {names}")
+        messages.warn(f"classes with fewer documents than folds: {names}")
 
 
 def make_untrained_model(
@@ -506,7 +506,7 @@ def _require_mail_for_mail_options(options: ExplicitSettings[Reading], reading: 
             option = PARAMETERS_BY_NAME[name].display_name
             raise UsageError(
                 f"{option} is for mail, and these documents are {reading.document}",
-                hint="give --document mail, or leave it out",
+                hint="add --document mail, or remove the option",
             )
 
 

@@ -32,7 +32,7 @@ class FoldOptions:
     )
     repeats: int = declarations.common_option(
         "--repeats",
-        "Divide it N times, differently each time.",
+        "Repeat the division N times with different folds.",
         group="documents",
         type=shared_options.WholeNumber(1),
         default=1,
@@ -53,7 +53,7 @@ class FoldOptions:
     )
     leave_one_out: bool = declarations.option(
         "--leave-one-out",
-        "Judge every document by the model of all others. Terms, smoothing and calibration are "
+        "Evaluate on every document a model of all others. Terms, smoothing and calibration are "
         "chosen once, from all documents.",
         group="documents",
     )
@@ -83,13 +83,13 @@ class OutputOptions:
     """Options for the output."""
 
     output: str = shared_options.output_field(
-        "table tsv csv json jsonl", "json has all figures; rows are classes."
+        "table tsv csv json jsonl", "json has all metrics; rows are classes."
     )
     all: bool = shared_options.all_field()
     predictions: str | None = declarations.common_option(
         "--predictions",
-        "Write every answer to FILE as JSON lines. A line has id, truth, answer and probability. "
-        "With --repeats there are the answers of one after the other.",
+        "Write every prediction to FILE as JSON lines. A line has id, truth, answer and "
+        "probability. The repeats follow one after the other.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
@@ -105,11 +105,11 @@ def command(
     processes: JobOptions,
     training: TrainingOptions,
 ) -> int | None:
-    """Divide a corpus into folds, judge each by a model of the others, and print how good the answers are.
+    """Divide a corpus into folds, evaluate on each a model of the others, and print the metrics.
 
-    Documents are counted once. Everything that training chooses, such as terms and smoothing, is
-    chosen again for each fold, from the other folds. The classes are spread evenly over the folds,
-    unless --group-column or --time-column divide the corpus. No model is written.
+    Documents are counted once. All choices of training, such as terms and smoothing, are repeated
+    for each fold, on the other folds. The classes are spread evenly over the folds, unless
+    --group-column or --time-column divide the corpus. No model is written.
 
     \b
     Examples:
@@ -166,7 +166,10 @@ def command(
 def _warn_of_selected_terms(division: FoldOptions, training: TrainingOptions) -> None:
     """Warn of ``--leave-one-out`` with ``--top``: it selects terms by the labels of all documents."""
     if division.leave_one_out and "top" in training.settings:
-        messages.warn("--top saw all labels, so these figures may be far too good; use folds")
+        messages.warn(
+            "--top used the labels of all documents, so these metrics may be far too good; use "
+            "folds"
+        )
 
 
 def _write_predictions(
@@ -197,6 +200,6 @@ def _report_unlearnable(result: EvaluationResult) -> None:
     if n_documents:
         labels = join_names(list(result.unknown_documents), messages.MAX_LISTED)
         messages.warn(
-            "counted as mistakes, since no other document of their class was left to learn from: "
+            "counted as mistakes, because the other folds have no document of their class: "
             f"{format_quantity(n_documents, 'document')} of {labels}"
         )

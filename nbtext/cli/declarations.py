@@ -247,7 +247,7 @@ def _find_excluded_defaults(command: click.Command, ctx: click.Context) -> list[
             excluded_names.append(param.name)
             if standard_error_is_terminal():
                 emit(
-                    f"{option} of the file of defaults is ignored: {problem.message}",
+                    f"{option} in the file of defaults is ignored: {problem.message}",
                     level="notice",
                 )
     require_compatible_options(name, values)  # options of the command line exclude each other
@@ -368,7 +368,7 @@ def _make_unknown_setting_error(
     """Return the error for a name that ``--set`` does not accept in this command."""
     if any(f"--{name}" in option.opts for option in options):
         return UsageError(
-            f"{SET_OPTION} does not set {name}, which has an option of its own",
+            f"{SET_OPTION} cannot set {name}, which has its own option",
             hint=f"give --{name}",
         )
     from nbtext.settings import PARAMETERS_BY_NAME
@@ -377,7 +377,7 @@ def _make_unknown_setting_error(
     if parameter is not None and parameter.is_rare:
         return UsageError(
             f"{SET_OPTION} {name} is for commands that train",
-            hint="leave it out, since a model has its own",
+            hint="remove it, because a model has its own",
         )
     question = did_you_mean(name, settings)
     return UsageError(f"{SET_OPTION} does not know {name!r}{question}", hint=SEE_SETTINGS)
@@ -408,7 +408,7 @@ def _make_set_option(settings: Sequence[Option]) -> Option:
         metavar="NAME=VALUE",
         expose_value=False,
         shell_complete=suggest,
-        help=f"Set what few need; see nbtext help settings. NAME is {', '.join(names[:-1])} or "
+        help=f"Set a rare setting; see nbtext help settings. NAME is {', '.join(names[:-1])} or "
         f"{names[-1]}. "
         "The option can be given several times.",
     )
@@ -442,14 +442,17 @@ _EVERY_COMMAND_OPTIONS = [
         group="process",
         metavar="FILE",
         expose_value=False,
-        help="Read defaults of options from FILE, not from nbtext.toml. See nbtext help config.",
+        help=(
+            "Read default values of options from FILE instead of nbtext.toml. See nbtext help "
+            "config."
+        ),
     ),
     Option(
         ["--no-config"],
         group="process",
         is_flag=True,
         expose_value=False,
-        help="Read no file of defaults.",
+        help="Read no file of default values.",
     ),
     _make_help_option(["-h", "--help"], help="Show this."),
     _make_help_option(["--help-all"], help="Show all options and the details."),
@@ -723,8 +726,10 @@ LOG_FORMAT_OPTION = Option(
     expose_value=False,
     shown_default="text",
     type=Choice(("text", "json")),
-    help="Form of messages on standard error. json: an object a line, with level, message and, if "
-    "they apply, where, document and hint.",
+    help=(
+        "Format of messages on standard error. json: one object per line, with level, message "
+        "and, if they apply, where, document and hint."
+    ),
 )
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
 
@@ -745,8 +750,10 @@ COLOR_OPTION = Option(
     type=Choice(("auto", "always", "never")),
     is_eager=True,
     callback=_set_colours,
-    help="Use colours: auto, always or never. auto: on a terminal that has them, unless the "
-    "variable NO_COLOR is set.",
+    help=(
+        "Use colours: auto, always or never. auto: on a terminal with colours, unless the "
+        "variable NO_COLOR is set."
+    ),
 )
 
 MESSAGE_OPTIONS: Sequence[click.Parameter] = (

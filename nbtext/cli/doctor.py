@@ -30,18 +30,18 @@ class DoctorOptions(shared_options.ModelOptions):
 
 @declarations.command("doctor")
 def command(options: DoctorOptions) -> None:
-    """Check the installation and the model, or with CORPUS a corpus, and print what to do about each problem.
+    """Check the installation and the model, or with CORPUS a corpus, and advise on each problem.
 
-    A corpus is read as training would read it. Warnings are those of training, and of repeated
-    texts, texts under several labels, classes of fewer than 5 documents, mail or HTML read as text,
+    A corpus is read as training would read it. Warnings are those of training, and about repeated
+    texts, texts with several labels, classes of fewer than 5 documents, mail or HTML read as text,
     and another language than --language.
 
-    Otherwise the command checks versions, optional parts, the model file, its folder and its lock.
-    Nothing is changed.
+    Without CORPUS, the command checks versions, optional packages, the model file, its folder and
+    its lock. It changes nothing.
 
-    The exit status is that of the first problem that commands would meet: 3 for the model, 4 for
-    its folder, 5 for its lock. It is 0 if there are only warnings. A model that does not exist yet
-    is a warning, unless --model or $NBTEXT_MODEL names one.
+    The exit status is that of the first problem for other commands: 3 for the model, 4 for its
+    folder, 5 for its lock. It is 0 if there are only warnings. A missing model is only a warning,
+    unless --model or $NBTEXT_MODEL names it.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def command(options: DoctorOptions) -> None:
     except ModuleNotFoundError as error:
         name = (error.name or str(error)).partition(".")[0]
         raise NbtextError(
-            f"the package {name} cannot be imported", hint="pip install nbtext brings what it needs"
+            f"the package {name} cannot be imported", hint="install it with pip install nbtext"
         ) from None
     if problem is not None:
         sys.stdout.flush()  # the error message is printed after the findings

@@ -25,22 +25,21 @@ class DriftOptions:
     output: str = shared_options.output_field("table tsv csv jsonl")
     last: int | None = declarations.common_option(
         "--last",
-        "Treat the last N runs as one. Runs of other model files than the newest are ignored.",
+        "Combine the last N runs. Runs of another model file than the newest run's are ignored.",
         group="documents",
         type=shared_options.WholeNumber(1),
     )
     since: str | None = declarations.common_option(
         "--since",
-        "Treat the runs since DATE as one, such as 2026-05-31. A time may follow; both are in UTC. "
-        "With --last it is the last N of them.",
+        "Combine the runs since DATE, such as 2026-05-31. A time may follow; without an offset, "
+        "it is in UTC. With --last, combine the last N of them.",
         group="documents",
         metavar="DATE",
     )
     fail_over: tuple[str, ...] = declarations.common_option(
         "--fail-over",
         "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, "
-        "answers or any, of the newest run or of those taken together. The option can be given "
-        "several times.",
+        "answers or any. The newest run counts, or the combined runs. The option can be repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=DISTANCE",
@@ -49,19 +48,19 @@ class DriftOptions:
 
 @declarations.command("drift")
 def command(options: DriftOptions) -> int:
-    """Show how far the documents in a log of nbtext classify --drift are from those of training.
+    """Show how far the documents in a log of nbtext classify --drift differ from the training documents.
 
-    The share of unknown tokens, the log-likelihood per token and the length of documents are
-    compared with left-out training documents by their means, in standard deviations of training
-    documents. For answers the distance is the share that differs. A distance does not grow with the
-    number of documents. A star marks a distance beyond chance; with many documents a small one has
-    it too. Gates compare distances.
+    Unknown tokens, the log-likelihood per token, and the length of documents have a distance: the
+    difference between the means of new and held-out training documents, in standard deviations of
+    training documents. The distance of predictions is the proportion that differs. Distances do not
+    grow with the number of documents. A star marks a significant distance; with many documents, a
+    small distance is significant too. --fail-over compares distances.
 
-    A run of a few documents may be far away by chance alone. --last N treats the last N runs as
-    one, as if their documents had been classified together, and --since those since a date; jsonl
-    is then one line. Only runs of the newest run's model file count then. Each run is compared with
-    the training of the model that the file held at that time. Runs without documents are ignored. A
-    line that cannot be read is reported and skipped, and the exit status is 1.
+    A run of a few documents may be far away by chance. --last N combines the last N runs, as if
+    their documents had been classified together; --since combines the runs since a date. jsonl then
+    has one line, and only runs of the newest run's model file count. Each run is compared with the
+    training of its own model. Runs without documents are ignored. An invalid line is reported and
+    skipped, and the exit status is 1.
 
     \b
     Examples:
@@ -83,7 +82,7 @@ def command(options: DriftOptions) -> int:
     for problem in problems[:MAX_LISTED]:
         emit_error(problem)
     if len(problems) > MAX_LISTED:
-        emit(f"{len(problems) - MAX_LISTED:,} more lines could not be read", where=options.log)
+        emit(f"{len(problems) - MAX_LISTED:,} more invalid lines", where=options.log)
     if start is not None:
         runs = take_runs_since(runs, start, options.log)
     n_skipped_runs = 0  # runs of other model files than the newest run

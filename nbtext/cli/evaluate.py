@@ -29,27 +29,27 @@ class EvaluateOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     output: str = shared_options.output_field(
-        "table tsv csv json jsonl", "json has all figures; rows are classes."
+        "table tsv csv json jsonl", "json has all metrics; rows are classes."
     )
     all: bool = shared_options.all_field()
     by: tuple[str, ...] = declarations.common_option(
         "--by",
-        "Add the figures for each value of a column. It can be given several times.",
+        "Add the metrics for each value of a column. The option can be repeated.",
         group="output",
         multiple=True,
         metavar="COLUMN",
     )
     errors: str | None = declarations.common_option(
         "--errors",
-        "Write the misclassified documents to FILE as JSON lines. The surest mistakes come first.",
+        "Write the misclassified documents to FILE as JSON lines, the most probable first.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
     training: tuple[str, ...] = declarations.common_option(
         "--training",
-        "Find test documents that are in this training corpus too. There is a warning, and the "
-        "figures without them. The corpus is read as it was in training. The option can be given "
-        "several times.",
+        "Find test documents that are in this training corpus too. nbtext warns, and adds the "
+        "metrics without them. The corpus is read as it was in training. The option can be "
+        "repeated.",
         group="documents",
         multiple=True,
         metavar="CORPUS",
@@ -65,25 +65,25 @@ def command(
     limits: GateOptions,
     processes: JobOptions,
 ) -> int | None:
-    """Classify documents whose classes are known and print how good the answers are.
+    """Classify documents whose classes are known, and print metrics of the predictions.
 
-    CORPUS is laid out like a training corpus. Labels unknown to the model count as mistakes and are
-    reported. A document without an answer (--min-probability, --min-precision, --costs) lowers
-    accuracy and recall, not precision. Intervals hold 95 %. With --costs and two classes the table
-    shows the likelihood ratio from which the first class is the answer. --coverage adds how often
-    sets of classes hold the true one and how large they are (gates: set_coverage, set_size),
-    --min-precision the precision of the surest answers, by share answered.
+    CORPUS has the layout of a training corpus. Labels that the model does not know count as
+    mistakes, and are reported. A document without a prediction (--min-probability, --min-precision,
+    --costs) lowers accuracy and recall, not precision. Intervals have 95 % confidence. With --costs
+    and two classes, the table shows the likelihood ratio above which the first class is predicted.
+    --coverage adds how often sets of classes contain the true one, and their size (gates:
+    set_coverage, set_size); --min-precision adds precision by proportion predicted.
 
-    If documents have several labels, the accuracy is the share of those that got exactly their
-    labels, and precision, recall and F1 are those of each label against the rest. Log loss and
+    With several labels per document, the accuracy is the proportion of documents with exactly the
+    right labels; precision, recall and F1 are those of each label against all others. Log loss and
     Brier score are sums over labels; the calibration error is that of the most probable label.
 
-    A text that the model was trained on is no test of it. A warning reports such texts, as far as
-    the model's sample of its training documents shows; --training checks all of them, and reports
-    texts with the same words, each as often, in capitals or not.
+    A warning reports test texts that are in the model's sample of training documents. --training
+    checks all training documents, and reports texts with the same words, each as often, whatever
+    their capitals.
 
-    A line of --errors has id, truth, answer, probability, and the terms that speak most for the
-    answer against the true class, each with its contribution in nats.
+    A line of --errors has id, truth, answer, probability, and the terms that favour the predicted
+    class most, each with its contribution in nats.
 
     \b
     Examples:
@@ -185,8 +185,8 @@ def _report_warnings(
     )
     if not keeps_scores:
         messages.notify(
-            "too many documents and classes to keep all scores: no areas under ROC curves, no "
-            "average precision"
+            "too many documents and classes to keep all scores, so areas under ROC curves and "
+            "average precision are missing"
         )
     if leaks is not None:
         warning = leaks.make_warning(result.n)

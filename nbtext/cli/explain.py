@@ -20,7 +20,7 @@ class ExplainOptions(shared_options.ModelOptions):
 
     against: str | None = declarations.common_option(
         "--against",
-        "Compare the answer with this class.",
+        "Compare the predicted class with this class.",
         group="answer",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
@@ -28,14 +28,14 @@ class ExplainOptions(shared_options.ModelOptions):
     )
     why_not: str | None = declarations.common_option(
         "--why-not",
-        "Print which words to remove to make LABEL the answer, instead of contributions.",
+        "Instead of contributions, print words without which LABEL would be predicted.",
         group="answer",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
     )
     output: str = shared_options.rows_field()
     limit: int = shared_options.limit_field(
-        "List N words in table and page.", 20, old_names="--top"
+        "Show N words in table and page.", 20, old_names="--top"
     )
     to: str | None = shared_options.to_field(
         "Write a page of HTML to FILE instead.", PAGE_START, old_names="--html"
@@ -44,38 +44,34 @@ class ExplainOptions(shared_options.ModelOptions):
 
 @declarations.command("explain")
 def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
-    """Print the answer to each document and what each of its words contributed to it, or what would change it.
+    """Print the prediction for each document and the contribution of each word, or what would change it.
 
-    Contributions are parts of the log odds of the answer over another class, in nats. Documents are
-    read as classify reads them.
+    Contributions are parts of the log odds of the predicted class against another class, in nats.
+    Documents are read as classify reads them.
 
-    The log odds are a sum: what the classes have without any word (the class prior; for bernoulli
-    also the absence of every term), the words, and the attributes besides the text. An n-gram is
-    shared equally by its words; a character n-gram belongs to its word; a term that occurs several
-    times is shared equally by its occurrences. Words that do not count have 0 and the reason.
+    The log odds are the sum of the part without any word (the class prior; for bernoulli also the
+    absence of every term), the words, and the columns. An n-gram is divided equally among its words;
+    a character n-gram belongs to its word; a term that occurs several times is divided equally among
+    its occurrences. Words that are not counted have 0 and the reason.
 
-    If documents have several labels, each label of the answer is explained against the rest, the
-    documents without it; calibration then makes probabilities of the log odds of all labels
-    together. --why-not LABEL looks for words without which LABEL is among those of the answer.
+    With several labels per document, each predicted label is explained against all documents without
+    it. --why-not LABEL then finds words without which LABEL is among the predicted labels.
 
     Calibration comes last and changes the probability, not the order of the classes. The scores of
-    gaussian are no sum: a word has what the log odds lose without it, and a line of its own holds
-    the rest. If maximum likelihood finds a document impossible, table, jsonl and page name one word
-    for each class that rules it out.
+    gaussian are not a sum: a word has the loss of log odds if it is removed, and the line rest has
+    the difference. If a document is impossible, the output names a reason for each class.
 
-    TSV has a line for each part: document, answer, other class, kind (prior, word, attribute, rest,
-    log-odds, calibrated, none), name, nats, count, places, note. Places are bytes of the text in
-    UTF-8, after reading; jsonl has that text too. On a terminal words for the answer are bold on
-    blue, words for the other class underlined on orange.
+    TSV has a line for each part: document, predicted class, other class, kind (prior, word,
+    attribute, rest, log-odds, calibrated, none), name, nats, count, positions, note. Positions are
+    bytes of the text in UTF-8, after reading; jsonl has this text too. On a terminal, words for the
+    predicted class are bold on blue, words for the other class underlined on orange.
 
-    --why-not takes out the word that speaks most against LABEL, with all its occurrences, and
-    scores the document again, until LABEL is the answer; at most 20 words. Then it puts back each
-    word without whose removal LABEL is the answer too. So with any one of the words back it is not,
-    but fewer words may do, and where 20 are not enough others may be. The answer is that of
-    classify without costs and thresholds. Values besides the text stay as they are. TSV has a line
-    for each word: document, answer, LABEL, word, occurrences, the probability of LABEL without the
-    words; or without a word and with a seventh column, why there is none: answered-so, no-prior,
-    not-enough.
+    --why-not removes all occurrences of the word that counts most against LABEL, and scores the
+    document again, until LABEL is predicted; at most 20 words. Then it puts back each word without
+    which LABEL is predicted all the same. So every removed word is needed, but other words may do as
+    well. Costs and thresholds are ignored. TSV has a line for each word: document, predicted class,
+    LABEL, word, occurrences, the probability of LABEL without the words. If there is no solution, a
+    seventh column has the reason: answered-so, no-prior, not-enough.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ class ForgetOptions(shared_options.ModelOptions):
 
     once: bool = declarations.common_option(
         "--once",
-        "Skip documents that the ledger does not have. So the same job can run again.",
+        "Skip documents that are not in the ledger, so that a job can be repeated.",
         group="documents",
     )
 
@@ -33,15 +33,15 @@ def command(
     replacement: ReplacementOptions,
     processes: JobOptions,
 ) -> None:
-    """Remove the documents of a corpus from a model, labelled as they were learnt.
+    """Remove the documents of a corpus from a model, with the labels that they were added with.
 
-    The counts are then exactly those of the other documents, and the sample of documents loses them
-    too. Terms and classes without documents disappear. If a document was never learnt, the command
-    names it and forgets nothing. For a model with no more documents than its sample holds (4,096)
-    this is certain; for a larger model it is found only if a count would fall below zero. A
-    document that was learnt twice must be forgotten twice.
+    The counts are then exactly those of the other documents, and the sample no longer has the
+    removed ones. Terms and classes without documents disappear. If a document was never added, the
+    command names it and removes nothing. This is certain for a model with no more documents than its
+    sample has (4,096); for a larger model, it is noticed only if a count would become negative. A
+    document that was added twice must be removed twice.
 
-    The ledger of nbtext update --once is changed as well.
+    The ledger of nbtext update --once changes too.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def command(
     try:
         batch = count_batch(model, source, processes.jobs)
     except NoDocumentsError:
-        messages.notify("there is nothing to forget")
+        messages.notify("there are no documents to remove")
     else:
         result = forget(
             model_path, model, batch, unlabelled, once=options.once, **replacement.lock_settings

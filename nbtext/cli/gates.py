@@ -29,24 +29,23 @@ class GateOptions:
 
     fail_under: tuple[str, ...] = declarations.common_option(
         "--fail-under",
-        "Exit with status 6 if a figure is smaller, such as macro_f1=0.85. Names are those of the "
-        "JSON output. The option can be given several times.",
+        "Exit with status 6 if a metric is smaller, such as macro_f1=0.85. Names are those of the "
+        "JSON output. The option can be repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=VALUE",
     )
     fail_over: tuple[str, ...] = declarations.option(
         "--fail-over",
-        "Exit with status 6 if a figure is larger, such as log_loss=0.6. The option can be given "
-        "several times.",
+        "Exit with status 6 if a metric is larger, such as log_loss=0.6. The option can be "
+        "repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=VALUE",
     )
     fail_under_interval: bool = declarations.option(
         "--fail-under-interval",
-        "Compare the end of the 95 % interval with the VALUE. It is the lower end, for --fail-over "
-        "the upper.",
+        "Compare the lower end of the 95 % interval with VALUE; for --fail-over the upper end.",
         group="answer",
     )
     """Whether all gates use intervals, those of ``--fail-over`` too."""
@@ -76,7 +75,7 @@ class _Gate(NamedTuple):
         if self.uses_interval:
             interval = result.intervals.get(self.name)
             if interval is None:
-                return f"the interval of {subject} is not known, so {requirement}"
+                return f"the interval of {subject} is unknown, so {requirement}"
             lower_end, upper_end = interval
             if self.is_maximum:
                 value = upper_end
@@ -110,7 +109,7 @@ def parse_gates(
         missing_metrics = {f"top_{k}_accuracy" for k in TOP_K if k >= n_classes}
     for gate in gates:
         if gate.name == "mean_cost" and not has_costs:
-            raise UsageError("there is no mean_cost without costs", hint="give --costs FILE")
+            raise UsageError("there is no mean_cost without costs", hint="add --costs FILE")
         if n_classes is not None and gate.name in missing_metrics:
             raise UsageError(f"there is no {gate.name} with {format_quantity(n_classes, 'class')}")
     return gates
@@ -135,7 +134,7 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
         better = "more" if is_maximum else "less"
         other_option = "--fail-under" if is_maximum else "--fail-over"
         raise UsageError(
-            f"{option} is not for {name}, of which {better} is better",
+            f"{option} does not apply to {name}, because {better} is better",
             hint=f"use {other_option} {text}",
         )
     metric = METRICS[name]
@@ -144,15 +143,15 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
         number_range = _describe_range(metric.minimum, metric.maximum)
         raise UsageError(f"{option} {name} must be a number{number_range}, not {number!r}")
     if uses_interval and not metric.has_interval:
-        raise UsageError(f"there is no interval for {name}", hint="leave out --fail-under-interval")
+        raise UsageError(f"there is no interval for {name}", hint="remove --fail-under-interval")
     return _Gate(name, limit, is_maximum, uses_interval)
 
 
 def _make_unknown_metric_error(option: str, name: str, valid_names: Sequence[str]) -> UsageError:
     """Return the error for an unknown metric."""
     return UsageError(
-        f"{option} does not know the figure {name!r}{did_you_mean(name, valid_names)}",
-        hint=f"known are {', '.join(valid_names)}",
+        f"{option}: unknown metric {name!r}{did_you_mean(name, valid_names)}",
+        hint=f"choose from {', '.join(valid_names)}",
     )
 
 

@@ -28,27 +28,27 @@ class GenerateOptions(shared_options.ModelOptions):
     )
     draw: bool = declarations.option(
         "--draw",
-        "Draw the probabilities of words from their posterior. They are drawn once for each class. "
-        "By default they are those that the model works with.",
+        "Draw the probabilities of words from their posterior, once for each class. By default "
+        "they are the estimates of the model.",
         group="model",
     )
     seed: int = shared_options.seed_field("Seed of the random draws.", group="process", common=True)
     output: str = shared_options.output_field(
         "text tsv csv jsonl",
-        "text has a document a line. The other forms have label, text and columns, and models can "
-        "be trained on them.",
+        "text has a document per line. The other formats have label, text and columns, and nbtext "
+        "can train on them.",
     )
 
 
 @declarations.command("generate")
 def command(options: GenerateOptions) -> None:
-    """Print random documents drawn from the model: words of the language models of the classes, not sentences, and values of its columns.
+    """Print random documents drawn from the model: words from the classes' language models, and values.
 
-    Words are printed as the model stores them, so they are stems if it was trained with a stemmer;
-    train on them with --stemmer none --stop-words none. Stop words and n-grams are not drawn. A
-    bernoulli model tosses a coin for each word of the vocabulary. Every category, count and number
-    is drawn from its distribution in the class; in jsonl, csv and tsv they have the names that the
-    model reads. The same seed gives the same documents.
+    The output has words, not sentences. They are stems if the model was trained with a stemmer; to
+    train on them, use --stemmer none --stop-words none. Stop words and n-grams are not drawn. A
+    bernoulli model draws for each word of the vocabulary whether it occurs. Each category, count and
+    number is drawn from its distribution in the class; in jsonl, csv and tsv it has the name that
+    the model reads. The same seed gives the same documents.
 
     \b
     Examples:

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from nbtext.settings import Parameter
 
 TOPICS = {
-    "formats": "how a corpus may be laid out",
-    "exit-status": "what the exit status says",
-    "model": "what the model file is, and where it is looked for",
-    "settings": "what --set sets: settings that few need",
-    "smoothing": "what is added to the counts, and how it is chosen",
+    "formats": "layouts of a corpus",
+    "exit-status": "exit statuses",
+    "model": "the model file, and where commands look for it",
+    "settings": "settings for --set",
+    "smoothing": "the pseudo-count, and how it is chosen",
     "calibration": "how scores become probabilities, and their limits",
-    "judgement": "how good a model is, and what to check first",
+    "judgement": "how to evaluate a model",
     "glossary": "twelve words that the commands use",
-    "config": "defaults of your own, and those that hold here",
-    "environment": "variables that nbtext heeds",
+    "config": "default values of your own",
+    "environment": "environment variables",
     "cron": "running unattended",
 }
 
@@ -111,7 +111,7 @@ def describe_rare_settings() -> str:
     from nbtext.settings import READING, TRAINING
 
     paragraphs = []
-    for title, parameters in (("Of reading documents:", READING), ("Of training:", TRAINING)):
+    for title, parameters in (("For reading documents:", READING), ("Of training:", TRAINING)):
         paragraphs.append(title)
         paragraphs += [
             _describe_setting(parameter) for parameter in parameters if parameter.is_rare

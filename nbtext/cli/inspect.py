@@ -24,22 +24,21 @@ class InspectOptions(shared_options.ModelOptions):
     )
     criteria: bool = declarations.common_option(
         "--criteria",
-        "Show evidence, AIC and BIC of each part. Also shown is how probable the model is compared "
-        "to others of the same data.",
+        "Show evidence, AIC and BIC of each part, and the posterior probabilities of models of "
+        "the same data.",
         group="model",
     )
     words: tuple[str, ...] = declarations.common_option(
         "--term",
-        "Show how often and how probably each class uses a word. It may be a term as the model "
-        "prints it, such as un*, or a category, such as face=1. The option can be given several "
-        "times.",
+        "Show the count and the probability of a word in each class. The word may be a term such "
+        "as un*, or a category such as face=1. The option can be repeated.",
         group="model",
         multiple=True,
         metavar="WORD",
     )
     labels: tuple[str, ...] = declarations.common_option(
         "--class",
-        "Show the terms of a class by three measures. The option can be given several times.",
+        "Show the terms of a class by three measures. The option can be repeated.",
         group="model",
         multiple=True,
         metavar="CLASS",
@@ -47,16 +46,15 @@ class InspectOptions(shared_options.ModelOptions):
     )
     thresholds: float | dict[str, float] | None = declarations.common_option(
         "--thresholds",
-        "Show from which probability on classify --min-precision P answers. Where no answers can "
-        "promise that, it shows how many more it would take.",
+        "Show the lowest probability that classify --min-precision P accepts. If no probability "
+        "is high enough, show how many more held-out predictions are needed.",
         group="model",
         type=shared_options.NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = shared_options.per_class_field()
     held_out: tuple[str, ...] = declarations.common_option(
         "--perplexity",
-        "Show how well each class predicts its held-out documents. The option can be given several "
-        "times.",
+        "Show the perplexity of each class on its held-out documents. The option can be repeated.",
         group="documents",
         multiple=True,
         metavar="CORPUS",
@@ -68,20 +66,19 @@ class InspectOptions(shared_options.ModelOptions):
 
 @declarations.command("inspect")
 def command(options: InspectOptions) -> None:
-    """Print what a model contains: classes, documents, tokens, vocabulary, settings, and the top terms of each class.
+    """Print the content of a model: classes, documents, tokens, vocabulary, settings, top terms.
 
     --criteria, --term, --class, --thresholds and --perplexity show something else instead; the JSON
     object has it in addition. Options of reading apply to the documents of --perplexity.
 
-    --criteria has a row for the class prior, the text, each column beside it, and the whole. It
-    compares the model with other pseudo-counts, and with one distribution for all classes, by p(m |
-    data) and Bayes factors, in the words of Kass and Raftery (1995).
+    --criteria has a row for the class prior, the text, each column, and the whole. It compares the
+    model with other pseudo-counts, and with one distribution for all classes, by p(m | data) and
+    Bayes factors, in the words of Kass and Raftery (1995).
 
-    Probabilities of terms are those that the classifier scores by; for complement, gaussian,
-    logistic and average they are those of the language models. Credible intervals hold a
-    probability with 95 % of its posterior. --class shows the most probable terms, those most above
-    their probability in the whole corpus (lift), and those that say most about the class (mutual
-    information).
+    Probabilities of terms are those of the classifier; for complement, gaussian, logistic and
+    average those of the language models. Credible intervals have 95 % of the posterior. --class
+    shows the terms with the highest probability, the highest lift (probability compared with the
+    whole corpus), and the highest mutual information with the class.
 
     \b
     Examples:

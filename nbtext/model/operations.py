@@ -192,7 +192,7 @@ def find_last_equal(texts: Array) -> Ints:
     """Return for each text the row of the last equal text, shape (n_texts,)."""
     _, groups = np.unique(texts, return_inverse=True)
     last_row_of_group = np.empty(groups.size, np.int64)  # the first n_groups elements are used
-    # Of repeated assignments to an element, numpy keeps the last.
+    # numpy keeps the last of repeated assignments to an element.
     last_row_of_group[groups] = np.arange(groups.size)
     return last_row_of_group[groups]
 
