@@ -168,7 +168,7 @@ UNLABELLED_POOL = Request(
 )
 DOCUMENT_WEIGHTS = Request("weights of documents", needs={WEIGHTS, TEXT_ONLY})
 EXACT_CHANGE = Request("an exact change of a model", needs={COUNT_SUMS, LABELLED_ONLY})
-UNLABELLED_TRAINING = Request("what it learnt from unlabelled documents", lacks={LABELLED_ONLY})
+UNLABELLED_TRAINING = Request("unlabelled training documents", lacks={LABELLED_ONLY})
 INFORMATION_CRITERIA = Request(
     "a comparison by evidence, AIC or BIC",
     needs={EVIDENCE},
@@ -181,12 +181,12 @@ MULTI_LABEL_DOCUMENTS = Request("documents of several labels", needs={MULTI_LABE
 ERROR_LISTING = Request(
     "--errors",
     lacks={MULTI_LABEL},
-    remedy="leave it out; nbtext suspects lists labels that may be wrong",
+    remedy="remove it; nbtext suspects lists labels that may be wrong",
 )
 PRIOR_FROM_DOCUMENTS = Request(
     "--prior-from",
     lacks={MULTI_LABEL},
-    remedy="leave it out; nbtext prevalence estimates the shares",
+    remedy="remove it; nbtext prevalence estimates the proportions",
 )
 LABEL_MERGE = Request(
     "relabel to a label that is there",
@@ -474,9 +474,9 @@ def _get_offered_traits(settings: Settings) -> frozenset[Trait]:
     weightings = OFFERED_TRAITS[settings.classifier]
     if settings.weighting not in weightings:
         raise UsageError(
-            f"--classifier {settings.classifier} and --weighting {settings.weighting} exclude each "
-            "other",
-            hint=f"it takes {', '.join(weightings)}",
+            f"--classifier {settings.classifier} cannot be used with --weighting "
+            f"{settings.weighting}",
+            hint=f"use {', '.join(weightings)}",
         )
     offered = frozenset(weightings[settings.weighting])
     if settings.classifier != AVERAGE:
@@ -575,6 +575,6 @@ def _require_no_conflict(requests: Sequence[Request]) -> None:
         if conflicts:
             trait = min(conflicts, key=_get_name)
             raise UsageError(
-                f"{needing.name} and {lacking.name} exclude each other: {trait.reason}",
+                f"{needing.name} cannot be used with {lacking.name}: {trait.reason}",
                 hint=lacking.remedy or trait.remedy,
             )

@@ -61,7 +61,7 @@ class UsageError(NbtextError, ValueError):
 class NoDocumentsError(UsageError):
     """A corpus contains no document that can be read."""
 
-    def __init__(self, message: str = "the corpus has no documents that can be read") -> None:
+    def __init__(self, message: str = "the corpus has no readable documents") -> None:
         super().__init__(message)
 
 

@@ -140,7 +140,7 @@ class PairedTest:
 
     def __str__(self) -> str:
         direction = "lower" if self.gain >= 0 else "higher"
-        return f"left-out log loss {abs(self.gain):.3g} ± {self.error:.2g} {direction}"
+        return f"held-out log loss {abs(self.gain):.3g} ± {self.error:.2g} {direction}"
 
     @property
     def needs_more_documents(self) -> bool:

@@ -324,10 +324,11 @@ def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) ->
     typicality = model.parameters.typicality
     if typicality is None or per_token is None:
         raise UsageError(
-            "the model does not know what is typical",
-            hint="train --classifier multinomial on counts, with smoothing, calibration and a "
-            "sample of at least 50 documents, "
-            "and without values beside the text",
+            "the model has no typicality",
+            hint=(
+                "train --classifier multinomial on counts, with smoothing, calibration and a "
+                "sample of at least 50 documents, without columns"
+            ),
         )
     return typicality.compute_proportion_below(*per_token)
 

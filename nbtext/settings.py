@@ -58,8 +58,8 @@ REMOVED_VALUES: dict[str, dict[object, str]] = {
         "auto fits a temperature that depends on the length of the document",
     ),
     "by": {
-        "cross-validation": "leave it out; nbtext tune judges by held-out documents",
-        "leave-one-out": "nbtext cross-validate --leave-one-out judges one setting",
+        "cross-validation": "remove it; nbtext tune evaluates on held-out documents",
+        "leave-one-out": "nbtext cross-validate --leave-one-out evaluates one setting",
         **dict.fromkeys(
             ("evidence", "aic", "bic"), "nbtext inspect --criteria prints it for a model"
         ),
@@ -901,7 +901,7 @@ class SettingsBase:
         for name in values:
             if name not in names:
                 raise UsageError(
-                    f"there is no parameter {name!r}", hint=f"known are {', '.join(sorted(names))}"
+                    f"unknown parameter {name!r}", hint=f"choose from {', '.join(sorted(names))}"
                 )
         return cls(**values)
 
@@ -1334,7 +1334,7 @@ class Settings(SettingsBase):
     max_df: float = declare(
         1.0,
         "SHARE",
-        make_number_check(float, 0, 1, "a share from 0 to 1"),
+        make_number_check(float, 0, 1, "a proportion from 0 to 1"),
         "Ignore terms that occur in a larger proportion of documents.",
         group="words",
     )

@@ -223,7 +223,7 @@ def test_invalid_members_are_refused(members: str) -> None:
 
 def test_weighting_that_a_member_does_not_support_is_refused() -> None:
     with pytest.raises(
-        UsageError, match="classifier bernoulli and weighting tfidf exclude each other"
+        UsageError, match="classifier bernoulli cannot be used with weighting tfidf"
     ):
         model(classifier="average", members="multinomial+bernoulli:tfidf")
 
@@ -357,7 +357,7 @@ def test_evidence_weights_follow_added_and_removed_documents(tmp_path: Path) -> 
         ("multinomial:1+bernoulli:1", "p(m | data) is of models of the same counts"),
         ("multinomial:log:1+multinomial:log:2", "p(m | data) is of models of the same counts"),
         ("gaussian:1+gaussian:2", "p(m | data) is of models of the same counts"),
-        ("multinomial:0+multinomial:1", "a count of 0 would decide alone"),
+        ("multinomial:0+multinomial:1", "a single count of 0 would decide"),
         ("multinomial:1+multinomial:2 --estimate ml", "maximum likelihood has no prior"),
     ],
 )

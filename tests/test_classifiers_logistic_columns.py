@@ -358,7 +358,7 @@ def test_settings_without_column_support_are_refused_before_reading() -> None:
     for parameters in refused:
         with pytest.raises(UsageError, match="those of columns cannot be added"):
             TextClassifier(**COLUMNS, **parameters).fit(ROWS, LABELS)
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be used with"):
         logistic(labels=[["a", "b"], *([label] for label in LABELS[1:])])  # type: ignore[list-item] # several labels
 
 

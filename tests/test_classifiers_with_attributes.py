@@ -270,7 +270,7 @@ def test_attribute_missing_in_every_document_is_warned_of() -> None:
         [{"colour": "red"}, {"colour": "blue"}], ["a", "b"]
     )
     assert list_warnings(model.fitted) == [
-        "no document has a value of shape, age; leave it out, or name another column"
+        "no document has a value of shape, age; remove it, or name another column"
     ]
     assert model.predict([{"colour": "red", "shape": "round", "age": 3}]).tolist() == ["a"]
 

@@ -121,10 +121,7 @@ def test_log_without_documents_is_refused(desk: Path) -> None:
     assert content("new") == b""
     for options in ([], ["--last", "3"], ["--fail-over", "any=1"]):
         line = fail(4, "drift new", *options)
-        assert (
-            line
-            == "nbtext: new: there is no run with documents in the log; classify --drift adds one"
-        )
+        assert line == "nbtext: new: the log has no run with documents; classify --drift adds one"
     assert "cannot write" in fail(4, "classify empty --drift no/new")
 
 
@@ -203,7 +200,7 @@ def test_drift_since_selects_runs_by_time(desk: Path) -> None:
     line = fail(4, "drift log --since 2026-03-03 --fail-over any=1")
     assert (
         line
-        == "nbtext: log: there is no run with documents since 2026-03-03T00:00:00+00:00 in the log"
+        == "nbtext: log: the log has no run with documents since 2026-03-03T00:00:00+00:00 in the log"
     )
     line = fail(2, "drift log --since yesterday")
     assert (

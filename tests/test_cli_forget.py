@@ -54,7 +54,7 @@ def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
     line = fail(2, "forget b --once")
     assert (
         line
-        == "nbtext: b/cats/7: was never learnt as 'cats'; it was learnt as 'dogs'; nothing is forgotten"
+        == "nbtext: b/cats/7: was never learnt as 'cats'; it was added as 'dogs'; nothing is forgotten"
     )
     assert content("nbtext.joblib") == before
 

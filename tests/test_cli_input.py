@@ -59,7 +59,7 @@ def test_empty_file_list_gives_no_rows_and_a_warning(pets: Path) -> None:
     for command in ("train", "evaluate"):
         result = nbtext(command, "--files-from", "-")
         assert (result.status, result.out) == (2, b"")
-        assert result.notes[-1] == "nbtext: the corpus has no documents that can be read"
+        assert result.notes[-1] == "nbtext: the corpus has no readable documents"
 
 
 def test_train_and_evaluate_read_file_lists(pets: Path) -> None:

@@ -89,7 +89,7 @@ def test_invalid_rows_are_reported_by_position_and_the_others_imported(pool: Pat
     done = nbtext("label pool --take rows.tsv")
     assert done.status == 1
     assert done.notes == [
-        "nbtext: rows.tsv:3: the pool has no document 'pool/xx.txt'; leave the column id as it was printed",
+        "nbtext: rows.tsv:3: the pool has no document 'pool/xx.txt'; do not change the column id",
         "nbtext: rows.tsv:5: pool/00.txt has the label 'cats' already; undo it first",
     ]
     assert len((pool / "labels.jsonl").read_text(encoding="utf-8").splitlines()) == 2
@@ -120,7 +120,10 @@ def test_invalid_options_are_refused_in_one_line(pool: Path) -> None:
     assert "choose another --to" in fail(2, "label pool --suggest 2 --to pool/00.txt")
     write("notes.txt", "milk\n")
     line = fail(4, "label pool --suggest 2 --to notes.txt")
-    assert line == "nbtext: notes.txt:1: is no answer of nbtext label; give another file with --to"
+    assert (
+        line
+        == "nbtext: notes.txt:1: is not an answer of nbtext label; choose another file with --to"
+    )
     assert (pool / "notes.txt").read_text(encoding="utf-8") == "milk\n"
 
 
@@ -195,7 +198,7 @@ def test_multi_label_rows_are_suggested_and_imported(pool: Path) -> None:
         in nbtext("label pool --take changed.csv").notes[0]
     )
     write("seeds.tsv", "cats\tcat\n")
-    assert "documents of several labels and --seeds exclude each other" in fail(
+    assert "documents of several labels cannot be used with --seeds" in fail(
         2, "label pool --suggest 2 --seeds seeds.tsv"
     )
     succeed("train labels.jsonl")

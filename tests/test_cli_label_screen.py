@@ -241,7 +241,7 @@ def test_failures_restore_the_terminal(pool: Path) -> None:
         with screen(pool) as second:
             assert second.end() == 5
             assert (
-                b"labels.jsonl: another session has this file open; end it, or give another file"
+                b"labels.jsonl: another session has this file open; end it, or choose another file"
                 in b" ".join(second.raw.split())
             )
         shown.type("q", "")
@@ -258,7 +258,7 @@ def test_replaced_label_file_ends_the_session_in_one_line(pool: Path) -> None:
     after = b" ".join(shown.raw.rpartition(b"\x1b[?1049l")[2].split())
     assert (
         after
-        == b"nbtext: labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file; begin again"
+        == b"nbtext: labels.jsonl: was removed or replaced by another program; the earlier answers are in the old file; start again"
     )
     assert len(content("old").splitlines()) == 1
     assert not (pool / "labels.jsonl").exists()

@@ -141,14 +141,14 @@ def test_leakage_of_counted_features_is_found(tmp_path: Path) -> None:
 def test_leakage_is_found_by_the_sample_in_the_model(planted: Path) -> None:
     done = nbtext("evaluate test --output json")
     assert warnings(done) == [
-        "in the training corpus too: 4 of 30 documents; use --training CORPUS for the figures without them"
+        "in the training corpus too: 4 of 30 documents; use --training CORPUS for the metrics without them"
     ]
     assert parse_metrics(done)["sampled_leaks"] == {"checked": 30, "found": 4}
     succeed("train train --sample 20")
     done = nbtext("evaluate train --output json")
     assert parse_metrics(done)["sampled_leaks"] == {"checked": 19, "found": 19}
     assert warnings(done) == [
-        "in the training corpus too: 19 of 19 documents that the model's sample can check; use --training CORPUS for the figures without them"
+        "in the training corpus too: 19 of 19 documents that the model's sample can check; use --training CORPUS for the metrics without them"
     ]
     succeed("train train --sample 0")
     assert parse_metrics(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0

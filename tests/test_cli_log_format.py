@@ -58,7 +58,7 @@ def test_warnings_and_notices_are_json_lines(tmp_path: Path) -> None:
     assert [line["level"] for line in lines] == ["notice", "warning", "notice", "notice"]
     assert (
         lines[1]["message"]
-        == "there is only one class, only; every answer will be that; add documents of another class"
+        == "there is only one class, only; so it is always predicted; add documents of another class"
     )
     assert nbtext("train c -q", *AS_JSON).err == b""
 

@@ -61,7 +61,7 @@ def test_invalid_settings_are_refused_by_name(pets: Path) -> None:
     assert "--set l2 must be auto or a number from 1e-6, not 'much'" in fail(
         2, "train pets --set l2=much"
     )
-    assert "--set l2 is for commands that train; leave it out" in fail(
+    assert "--set l2 is for commands that train; remove it" in fail(
         2, "classify pets --set l2=1"
     )  # a model has its own
 

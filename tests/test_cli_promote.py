@@ -74,7 +74,7 @@ def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
     line = fail(2, "promote nbtext.joblib.1 --backup")
     assert (
         line
-        == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; leave out --backup"
+        == "nbtext: nbtext.joblib.1: is where --backup keeps the model that is replaced; remove --backup"
     )
     succeed("promote nbtext.joblib.1")
     assert sorted(read_folder(once)) == ["nbtext.joblib"]
@@ -106,7 +106,7 @@ def test_model_without_a_ledger_does_not_replace_one_with_a_ledger(
         damage_ledger()
     before = read_folder(tmp_path)
     line = fail(2, "promote new")
-    why = "has no ledger of documents learnt once, but nbtext.joblib has one"
+    why = "has no ledger, but nbtext.joblib has one"
     assert (
         line
         == f"nbtext: new: {why}; train it with nbtext train --once, or nbtext prune --ledger -m nbtext.joblib"
@@ -160,7 +160,7 @@ def test_refused_promotion_changes_nothing(once: Path) -> None:
         ("link -m new", 2, "link: is the model itself"),
         ("new -m pets", 4, "pets: is a directory"),
         ("new -m no/model", 4, "no: the folder does not exist"),
-        ("x.lock -m x", 2, "x.lock: has a name that belongs to x; give it another one"),
+        ("x.lock -m x", 2, "x.lock: has a name that belongs to x; choose another one"),
         ("", 2, "Missing argument 'NEW'"),
         ("new --lock-timeout -1", 2, "--lock-timeout"),
     ],

@@ -92,7 +92,7 @@ def test_numeric_column_has_no_own_pseudo_count(pets: Path) -> None:
     for command in ("train", "cross-validate"):
         refused = fail(2, command, *options, "--count", "face")
         assert (
-            "--smoothing names 'face=1', a number at 'face', and is for terms and for values of --categorical; leave the line out"
+            "--smoothing names 'face=1', a number at 'face', and is for terms and for values of --categorical; remove the line"
             in refused
         )
     succeed("train", *options)
@@ -156,7 +156,7 @@ def test_tune_tries_files_and_numbers(pets: Path) -> None:
         ("negative", [], 4, "negative: line 2 is not a term, a tab and a number from 0"),
         ("silent", [], 4, "silent: no line says what all other terms have, '*'; add one"),
         ("twice", [], 2, "two numbers for 'sofa', by 'sofa' and 'sofas'"),
-        ("stop", ["--stop-words", "default"], 2, "'the', which is no term: it is a stop word"),
+        ("stop", ["--stop-words", "default"], 2, "'the', which is not a term: it is a stop word"),
     ],
 )
 @pytest.mark.parametrize("command", ["train", "cross-validate", "tune", "learning-curve"])

@@ -144,7 +144,7 @@ def warnings(result: Result) -> list[str]:
 def test_wrongly_named_columns_give_a_warning(tables: Path) -> None:
     wrong = warnings(nbtext("train swapped.tsv --label-column 1 --text-column 2"))
     assert wrong == [
-        "nearly every document is a class of its own: 24 classes, 24 documents; see --label-column and --text-column"
+        "nearly every document has its own class: 24 classes, 24 documents; see --label-column and --text-column"
     ]
     line = fail(2, "train headed.csv --label-column 2 --text-column 1")
     assert line.endswith(
@@ -156,10 +156,10 @@ def test_wrongly_named_columns_give_a_warning(tables: Path) -> None:
         "animal,sound\n" + "".join(f"cat {number},sound {number}\n" for number in range(6)),
     )
     assert warnings(nbtext("train few.csv"))[0].startswith(
-        "nearly every document is a class of its own: 7 classes, 7 documents"
+        "nearly every document has its own class: 7 classes, 7 documents"
     )
     assert headless == [
-        "the only document of class 'category' looks like the header of the table; if it is, give --header"
+        "the only document of class 'category' looks like the header of the table; if it is, add --header"
     ]
 
 

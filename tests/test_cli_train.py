@@ -97,7 +97,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
     assert (done.status, done.notes) == (
         0,
         [
-            "nbtext: warning: there is only one class, only; every answer will be that; add documents of another class"
+            "nbtext: warning: there is only one class, only; so it is always predicted; add documents of another class"
         ],
     )
     assert nbtext("train c -q").notes == []
@@ -114,7 +114,7 @@ def test_documents_without_terms_are_trained_on(tmp_path: Path) -> None:
     assert (done.status, done.notes) == (
         0,
         [
-            "nbtext: warning: the documents hold no terms; every answer will be the same; nbtext tokens shows why a word is dropped"
+            "nbtext: warning: the documents contain no terms, so all predictions are the same; nbtext tokens shows why a word is dropped"
         ],
     )
     assert succeed("classify -", stdin=b"anything").rows == [["-", "b", "0.666667"]]
@@ -152,7 +152,7 @@ def test_notices_are_printed_with_verbose(tmp_path: Path) -> None:
     corpus(tmp_path, {"c/a/1": b"caf\xe9", "c/b/1": "z w", "c/README": "r", "c/empty/.keep": ""})
     done = nbtext("train c -v")
     assert done.notes[:3] == [
-        "nbtext: warning: c/empty: no documents in this class; add some, or leave it out",
+        "nbtext: warning: c/empty: no documents in this class; add some, or remove it",
         "nbtext: not valid UTF-8 and read as Windows-1252: 1 document; if letters look wrong, see --encoding",
         "nbtext: c/README: of no class, left out",
     ]

@@ -94,7 +94,7 @@ def test_weights_are_accepted_exactly_by_classifiers_that_offer_them(
     else:
         with pytest.raises(
             UsageError,
-            match=r"weights of documents and (classifier|weighting|members) .* exclude each other",
+            match=r"weights of documents cannot be used with (classifier|weighting|members) .*",
         ):
             model.fit(TEXTS, LABELS, [1, 2, 0.5, 1])
 
@@ -123,7 +123,7 @@ def test_refusal_names_both_settings_and_a_remedy() -> None:
         with pytest.raises(UsageError) as refused:
             require_compatible_settings(settings)
         assert refused.value.message.startswith(f"{first} and {second}")
-        assert "exclude each other: " in refused.value.message
+        assert " cannot be used with " in refused.value.message
         assert refused.value.hint
     require_compatible_settings(Settings(), Request("something that needs nothing"))
     assert [found.name for found in _list_settings_requests(Settings())] == [
@@ -182,7 +182,7 @@ def test_single_label_settings_are_refused_for_multi_label_documents(
         if "numeric" in settings
         else ["it purrs", "it barks"]
     )
-    with pytest.raises(UsageError, match=r"^documents of several labels and .* exclude each other"):
+    with pytest.raises(UsageError, match=r"^documents of several labels cannot be used with .*"):
         TextClassifier(**settings).fit(texts, [["a"], ["a", "b"]])
     assert TextClassifier().fit(["it purrs", "it barks"], [["a"], ["a", "b"]]).classes == ["a", "b"]
 
@@ -193,7 +193,7 @@ def test_multi_label_refusals_of_commands_name_an_alternative() -> None:
             require_compatible_settings(Settings(), MULTI_LABEL_DOCUMENTS, refused)
         assert (
             found.value.message
-            == f"documents of several labels and {refused.name} exclude each other: it is for documents of one label"
+            == f"documents of several labels cannot be used with {refused.name}: this needs documents with one label each"
         )
         assert found.value.hint == refused.remedy != traits.MULTI_LABEL.remedy
 
@@ -204,7 +204,7 @@ def test_refusal_names_the_ensemble_or_its_members() -> None:
         "t.jsonl",
         '{"label": ["a"], "text": "it purrs"}\n{"label": ["a", "b"], "text": "it barks"}\n',
     )
-    refusal = "documents of several labels and --classifier average exclude each other: it is for documents of one label"
+    refusal = "documents of several labels cannot be used with --classifier average: this needs documents with one label each"
     assert refusal in fail(2, "train t.jsonl --classifier average")
     assert refusal in fail(2, "train t.jsonl --classifier average --members multinomial+bernoulli")
     with pytest.raises(UsageError) as found:
@@ -212,14 +212,14 @@ def test_refusal_names_the_ensemble_or_its_members() -> None:
     assert found.value.message == refusal
     with pytest.raises(
         UsageError,
-        match=r"an exact change of a model and members=multinomial:log\+logistic exclude each other",
+        match=r"an exact change of a model cannot be used with members=multinomial:log\+logistic",
     ):
         require_compatible_settings(Settings(classifier=AVERAGE), EXACT_CHANGE)
 
 
 def test_seeds_are_refused_for_multi_label_documents() -> None:
     seeded = TextClassifier().begin_with([SeedTerm("a", ("purrs",), 1.0)])
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be used with"):
         seeded.fit(["it purrs", "it barks"], [["a"], ["a", "b"]])
 
 
@@ -257,14 +257,14 @@ def test_incompatible_options_are_refused_with_both_names(line: str) -> None:
             {name: value for name, _, value in (option.partition("=") for option in options)},
         )
     said = refused.value.message.replace("=", " ")
-    assert sorted(said.partition(" exclude each other: ")[0].split(" and ")) == sorted(
+    assert sorted(said.partition(": ")[0].split(" cannot be used with ")) == sorted(
         option.replace("=", " ") for option in options
     )
 
 
 def test_options_are_incompatible_in_either_order() -> None:
     for given in ({"--text": "x", "CORPUS": "('a',)"}, {"CORPUS": "('a',)", "--text": "x"}):
-        with pytest.raises(UsageError, match="text and CORPUS exclude each other"):
+        with pytest.raises(UsageError, match="text cannot be used with CORPUS"):
             require_compatible_options("classify", given)
     with pytest.raises(UsageError, match="backend dask needs scheduler"):
         require_compatible_options("train", {"--backend": "dask"})
@@ -277,7 +277,7 @@ def test_options_are_incompatible_in_either_order() -> None:
 def test_help_shows_the_compatibility_table() -> None:
     shown = " ".join(succeed("cross-validate --help-all").text.split())
     assert (
-        "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is left out alone."
+        "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is a fold."
         in shown
     )
     assert "--null needs --files-from." in shown
@@ -285,7 +285,7 @@ def test_help_shows_the_compatibility_table() -> None:
 
 def test_command_line_overrides_an_incompatible_config_file(pets: Path) -> None:
     write("nbtext.toml", "[classify]\ncoverage = 0.5\n")
-    assert "exclude each other" in fail(2, "classify pets --coverage 0.5 --min-probability 0.6")
+    assert "cannot be used with" in fail(2, "classify pets --coverage 0.5 --min-probability 0.6")
     plain = succeed("classify pets --min-probability 0.6 --no-config")
     assert succeed("classify pets --min-probability 0.6").out == plain.out
 
@@ -310,5 +310,5 @@ def test_requirement_of_a_command_replaces_the_shared_one(
         require_compatible_options("suspects", {"--b": "1", "--e": "1"})
     with pytest.raises(UsageError, match="a needs c"):
         require_compatible_options("train", {"--a": "1", "--e": "1"})
-    with pytest.raises(UsageError, match="a and f exclude each other"):
+    with pytest.raises(UsageError, match="a cannot be used with f"):
         require_compatible_options("suspects", {"--a": "1", "--e": "1", "--f": "1"})

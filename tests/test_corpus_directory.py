@@ -47,7 +47,7 @@ def test_empty_class_gives_a_warning(tmp_path: Path) -> None:
     (tmp_path / "b/deeper").mkdir(parents=True)
     assert len(documents(tmp_path, notices=notices)) == 1
     assert [found.line for found in notices.warnings] == [
-        f"{tmp_path / 'b'}: no documents in this class; add some, or leave it out"
+        f"{tmp_path / 'b'}: no documents in this class; add some, or remove it"
     ]
 
 

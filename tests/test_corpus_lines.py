@@ -129,7 +129,7 @@ def test_svmlight_names_are_terms_and_large_counts_take_no_memory(tmp_path: Path
 )
 def test_text_settings_are_refused_for_counted_features(options: list[str], tmp_path: Path) -> None:
     write("c.svm", "x red:2 round:1\ny green:3\n" * 4)
-    expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; leave it out"
+    expected = f"nbtext: svmlight's features are counted already, so {' '.join(options)} would change nothing; remove it"
     commands = [["train"], ["cross-validate", "--folds", "2"], ["tokens", "--no-model"]][
         : 2 if options == ["--set", "surface-forms=true"] else 3
     ]

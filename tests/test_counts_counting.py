@@ -58,7 +58,7 @@ def test_content_hashes_are_the_first_eight_bytes_of_sha_256() -> None:
 
 def test_empty_corpus_is_refused() -> None:
     for keep_all in (False, True):
-        with pytest.raises(UsageError, match="the corpus has no documents that can be read"):
+        with pytest.raises(UsageError, match="the corpus has no readable documents"):
             count([], analysis(), keep_all=keep_all)
 
 

@@ -119,4 +119,4 @@ def test_fault_22_model_with_a_token_pattern_is_refused(
     index["settings"]["training"][name] = r"(\w+\s?)+$"
     write("m", join_model_bytes(index, parts.payload))
     line = fail(3, "classify pets/cats/1 -m m")
-    assert f"settings that this nbtext does not know: there is no parameter '{name}'" in line
+    assert f"settings that this nbtext does not know: unknown parameter '{name}'" in line

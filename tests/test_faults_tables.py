@@ -78,7 +78,7 @@ def test_fault_70_labels_that_look_alike_are_warned_of(tmp_path: Path) -> None:
     assert done.status == 0
     similar = "'Cats' and 'cats', 'cafe\u0301' and 'café', 'dogs' and 'dogs '"
     assert done.notes == [
-        f"nbtext: warning: labels that differ only in case, spaces, Unicode form or as 1 and 1.0: {similar}; write them alike, or join them with nbtext relabel"
+        f"nbtext: warning: labels that differ only in case, spaces, Unicode form or as 1 and 1.0: {similar}; write them in the same way, or join them with nbtext relabel"
     ]
     rows = succeed("classify t.tsv").rows
     assert sorted({row[1] for row in rows}) == sorted(

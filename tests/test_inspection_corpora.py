@@ -99,7 +99,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "one class": (
         "c.csv", table(labels=["cats"]),
-        ("classes", "there is only one class, cats; every answer will be that", "add documents of another class"),
+        ("classes", "there is only one class, cats; so it is always predicted", "add documents of another class"),
     ),
     "small classes": (
         "c.csv", table(more=f"fish,it swims\n{fillers('birds', MIN_CLASS_DOCUMENTS - 1)}"),
@@ -107,11 +107,11 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "similar labels": (
         "c.csv", table(labels=["cats", "dogs", "Cats", "dogs "]),
-        ("labels", "labels that differ only in case, spaces, Unicode form or as 1 and 1.0: 'Cats' and 'cats', 'dogs' and 'dogs '", "write them alike, or join them with nbtext relabel"),
+        ("labels", "labels that differ only in case, spaces, Unicode form or as 1 and 1.0: 'Cats' and 'cats', 'dogs' and 'dogs '", "write them in the same way, or join them with nbtext relabel"),
     ),
     "a class each": (
         "c.csv", table(labels=CLEAN),
-        ("columns", "nearly every document is a class of its own: 20 classes, 20 documents", "see --label-column and --text-column"),
+        ("columns", "nearly every document has its own class: 20 classes, 20 documents", "see --label-column and --text-column"),
     ),
     "quoted cells": (
         "c.tsv", table().replace(',"', '\t"').replace("label,text\n", ""),
@@ -139,7 +139,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "no terms": (
         "c.csv", table(["!" * n for n in range(1, 21)]),
-        ("texts", "the documents hold no terms; every answer will be the same", "nbtext tokens shows why a word is dropped"),
+        ("texts", "the documents contain no terms, so all predictions are the same", "nbtext tokens shows why a word is dropped"),
     ),
     "not UTF-8": (
         "c.jsonl", b"".join(b'{"label": "%d", "text": "caf\xe9 %d"}\n' % (n % 2, n) for n in range(20)),
@@ -175,7 +175,7 @@ def test_header_read_as_a_row_is_reported(tmp_path: Path) -> None:
     assert found == (
         "columns",
         "the only document of class 'topic' looks like the header of the table",
-        "if it is, give --header",
+        "if it is, add --header",
     )
     assert f"nbtext: warning: {found[1]}; {found[2]}" in nbtext("train c.csv --no-header").notes
 
@@ -235,7 +235,7 @@ def test_field_that_reveals_the_class_is_reported(tmp_path: Path) -> None:
     (found,) = list_warnings_of("c")
     assert found[0] == "fields"
     assert found[1].startswith(
-        "the field subject alone tells the classes of 100.0% of the training documents, by terms such as subject:"
+        "the field subject reveals the classes of 100.0% of the training documents, by terms such as subject:"
     )
     assert nbtext("train c").notes == [f"nbtext: warning: {found[1]}; {found[2]}"]
 
@@ -362,7 +362,7 @@ def test_files_outside_classes_and_empty_classes_are_reported(tmp_path: Path) ->
         },
     )
     assert list_warnings_of("c") == [
-        ("classes", "c/empty: no documents in this class", "add some, or leave it out")
+        ("classes", "c/empty: no documents in this class", "add some, or remove it")
     ]
     assert "c/README: of no class, left out" in succeed("doctor c").text
 

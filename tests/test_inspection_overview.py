@@ -59,7 +59,7 @@ def test_attributes_without_values_give_a_warning() -> None:
     )
     assert ", 3 attributes, " in describe_model(model.fitted)
     assert list_warnings(model.fitted) == [
-        "no document has a value of colour, kilos; leave it out, or name another column"
+        "no document has a value of colour, kilos; remove it, or name another column"
     ]
 
 

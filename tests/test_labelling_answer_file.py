@@ -107,7 +107,7 @@ def test_lines_appended_by_another_program_are_not_changed(
         for change in (file.remove_last, lambda: file.append(ANSWERS[1])):
             with pytest.raises(
                 PathError,
-                match=r"labels.jsonl: another program wrote to this file meanwhile; begin again",
+                match=r"labels.jsonl: another program wrote to this file; begin again",
             ):
                 change()
             assert path.read_bytes() == content
@@ -127,7 +127,7 @@ def test_answer_is_not_written_to_a_removed_or_replaced_file(
         for change in (file.remove_last, lambda: file.append(ANSWERS[1])):
             with pytest.raises(
                 PathError,
-                match=r"labels.jsonl: was removed or replaced meanwhile; the answers before are in the old file",
+                match=r"labels.jsonl: was removed or replaced by another program; the answers before are in the old file",
             ):
                 change()
         assert path.exists() == is_replaced
@@ -155,7 +155,7 @@ def test_invalid_label_file_is_refused_unchanged(tmp_path: Path, line: str) -> N
     path = tmp_path / "labels.jsonl"
     path.write_text(f"{ANSWERS[0].line}\n{line}\n", encoding="utf-8")
     before = path.read_bytes()
-    with pytest.raises(PathError, match=r"labels.jsonl:2: is no answer of nbtext label"):
+    with pytest.raises(PathError, match=r"labels.jsonl:2: is not an answer of nbtext label"):
         opened(path)
     assert path.read_bytes() == before
 
@@ -163,7 +163,7 @@ def test_invalid_label_file_is_refused_unchanged(tmp_path: Path, line: str) -> N
 def test_document_with_two_answers_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(f"{ANSWERS[0].line}\n" * 2, encoding="utf-8")
-    with pytest.raises(PathError, match="a/1 has an answer in line 1 already"):
+    with pytest.raises(PathError, match="a/1 has an answer for 1 already"):
         opened(path)
 
 

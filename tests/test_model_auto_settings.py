@@ -364,7 +364,7 @@ def test_verbose_and_inspect_report_the_choices_and_gains(tmp_path: Path) -> Non
         "".join(f"{label}\t{text}\n" for text, label in zip(texts, labels, strict=True)),
     )
     trained = nbtext("train corpus.tsv -v")
-    figures = r"left-out log loss 0\.\d+ ± 0\.\d+ lower with them"
+    figures = r"held-out log loss 0\.\d+ ± 0\.\d+ lower with them"
     assert re.search(f"stop words kept: {figures}", os.fsdecode(trained.err))
     assert re.search(f"stop words +265, kept: {figures}", nbtext("inspect").text)
     assert '"choices": {"stop_words_kept": true' in nbtext("inspect --output json").text

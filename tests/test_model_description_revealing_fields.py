@@ -23,7 +23,7 @@ def test_header_that_separates_the_classes_is_named(tmp_path: Path) -> None:
     }
     [note] = train(tmp_path, mails)
     assert (
-        "the field x-box alone tells the classes of 100.0% of the training documents, by terms such as x-box:"
+        "the field x-box reveals the classes of 100.0% of the training documents, by terms such as x-box:"
         in note
     )
 

@@ -114,9 +114,7 @@ def test_trained_model_can_be_pickled_and_copied_before_and_after_predicting() -
 
 @pytest.mark.parametrize("prior", ["smoothed:1", {"cats": 1, "dogs": 3}], ids=str)
 def test_class_prior_is_refused_by_complement(prior: Any) -> None:
-    with pytest.raises(
-        UsageError, match="class_prior and classifier complement exclude each other"
-    ):
+    with pytest.raises(UsageError, match="class_prior cannot be used with classifier complement"):
         TextClassifier(classifier="complement", class_prior=prior).fit(TEXTS, LABELS)
     priorless = [
         TextClassifier(classifier="complement", class_prior=kind).fit(TEXTS, LABELS)
@@ -136,7 +134,7 @@ def test_invalid_document_with_columns_is_reported_with_its_index(given: Any) ->
     ):
         with pytest.raises(
             UsageError,
-            match=r"^texts\[1\]: .* is not a document; give a mapping with the keys text, colour, or a text$",
+            match=r"^texts\[1\]: .* is not a document; pass a mapping with the keys text, colour, or a text$",
         ):
             call()
 
@@ -175,7 +173,7 @@ def test_labels_keep_their_type(labels: Any, tmp_path: Path) -> None:
 )
 def test_labels_of_mixed_or_missing_type_are_refused(labels: list[Any]) -> None:
     with pytest.raises(
-        UsageError, match=r"give all labels one type|labels are texts, numbers or booleans"
+        UsageError, match=r"use one type for all labels|labels are texts, numbers or booleans"
     ):
         TextClassifier().fit(["purr", "bark"], labels)
 
@@ -342,7 +340,7 @@ def test_missing_columns_of_a_frame_are_refused_and_others_read() -> None:
     ):
         with pytest.warns(
             UserWarning,
-            match="columns of the data frame that are never read: place; that of the texts is called 'text'",
+            match="unused columns of the data frame: place; the column of the texts is called 'text'",
         ) as seen:
             call()
         assert len(seen) == 1

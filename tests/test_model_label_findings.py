@@ -39,11 +39,11 @@ def list_findings(*labels: str, **reading: str) -> list[str]:
 def test_unusual_labels_give_a_warning_with_a_remedy() -> None:
     assert list_findings("cats", "dogs") == []
     assert list_findings("card", "card;fee") == [
-        "labels that look like lists of several, such as 'card;fee'; if they are, give --label-separator ';'"
+        "labels that look like lists of several, such as 'card;fee'; if they are, add --label-separator ';'"
     ]
     assert list_findings("card", "card;fee", label_separator="|") == []
     assert list_findings("a,", "b") == [
-        "labels that end in ',': 'a,'; take it away if it is no part of the name"
+        "labels that end in ',': 'a,'; remove it if it is not part of the name"
     ]
     [missing] = list_findings("a", "NaN", format="csv", label_column="topic")
     assert missing.endswith("'NaN'; if its documents have no label, give --where topic!=NaN")

@@ -197,7 +197,7 @@ def test_models_with_different_counting_cannot_be_merged(setting: dict[str, Any]
     models = [TextClassifier().fit(["ant"], ["x"]), TextClassifier(**setting).fit(["ant"], ["x"])]
     with pytest.raises(
         UsageError,
-        match=f"^b: cannot be added to a: they do not count alike, by {by}; train both with the same {by}$",
+        match=f"^b: cannot be added to a: they differ in {by}; train both with the same {by}$",
     ):
         merge_models(models, "ab")
 
@@ -273,7 +273,7 @@ def test_non_additive_models_refuse_exact_changes(setting: dict[str, Any], tmp_p
     for change in changes:
         with pytest.raises(
             UsageError,
-            match=r"an exact change of a model and .* exclude each other: .*; train it again on all documents",
+            match=r"an exact change of a model cannot be used with .*: .*; train it again on all documents",
         ):
             change()
     assert saved(model, tmp_path) == before

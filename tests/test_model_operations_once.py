@@ -143,7 +143,7 @@ def test_forget_once_removes_documents_of_the_ledger(
         assert text in otherwise
         assert (raised.value.label, raised.value.hint) == (
             label,
-            f"it was learnt as {before[text]!r}; nothing is forgotten",
+            f"it was added as {before[text]!r}; nothing is forgotten",
         )
     elif not rest:
         with pytest.raises(UsageError, match="nothing would be left"):

@@ -120,7 +120,7 @@ def test_invalid_document_is_refused_with_its_index() -> None:
     model = TextClassifier(tag_fields="subject")
     with pytest.raises(
         UsageError,
-        match=r"texts\[1\]: 3 is not a document; give a mapping with the keys text, subject, or a text",
+        match=r"texts\[1\]: 3 is not a document; pass a mapping with the keys text, subject, or a text",
     ):
         model.fit(["a", 3], ["x", "y"])  # type: ignore[list-item]
     with pytest.raises(UsageError, match=r"texts\[0\]: 3 is not a text"):

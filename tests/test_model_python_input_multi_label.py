@@ -94,6 +94,6 @@ def test_partial_fit_and_forget_change_the_labels() -> None:
 def test_matrices_of_other_values_are_refused(labels: Any) -> None:
     with pytest.raises(
         UsageError,
-        match="labels in two dimensions are 0 or 1; give each text one label, or a list of labels",
+        match="labels in two dimensions are 0 or 1; pass one label, or a list of labels, for each text",
     ):
         TextClassifier().fit(TEXTS, labels)

@@ -108,17 +108,17 @@ def test_sums_below_2_to_the_53_are_exact_and_others_are_refused() -> None:
     with pytest.raises(ModelError, match="the numbers of values are too large"):
         decode_arrays({"values": (most + 1).astype(np.uint64)}, 1)
     for numbers in (np.array([1.0]), np.array([1])):  # signed and fractional
-        with pytest.raises(ModelError, match="values does not hold whole numbers"):
+        with pytest.raises(ModelError, match="values does not contain whole numbers"):
             decode_arrays({"values": numbers}, 1)
 
 
 CLASSIFIERS = (with_attributes, average, base, complement, gaussian, logistic, multinomial)
 READERS = (schema, state, *CLASSIFIERS)
 RARE = {
-    "its sums are not those of counts",  # tests/test_model_state.py
+    "its sums are not sums of counts",  # tests/test_model_state.py
     "it has layers of unknown kinds",  # rows of BY_HAND
-    "a cell has no column", "a label has neither documents nor seed words", "its means are too large",
-    "its numbers are too large", "its sample holds impossible documents", "a document of its sample is in no layer of documents",
+    "a cell is outside the columns", "a label has no documents and no seed words", "its means are too large",
+    "its numbers are too large", "its sample contains impossible documents", "a document of its sample is in no layer of documents",
     "a label counts more than all documents", "a label has a term that no document has",  # tests/test_model_state.py
     "it has too many layers",  # tests/test_counts_statistics.py
 }  # fmt: skip
@@ -205,7 +205,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {"label_kind": "text"},
         {"labels": list(b"\x1f79"), "label_lengths": [1, 1, 1]},
     ),
-    ("a seed word is no term", "seeds", {"seeds": [["bahçe 🌷", [], 10]]}, {}),
+    ("a seed word is not a term", "seeds", {"seeds": [["bahçe 🌷", [], 10]]}, {}),
     (
         "its temperature is out of range",
         "multinomial",
@@ -225,10 +225,10 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {},
     ),
     *(
-        ("its smoothing is not what its settings say", "multinomial", {"smoothing": number}, {})
+        ("its smoothing contradicts its settings", "multinomial", {"smoothing": number}, {})
         for number in (0, 1e-300, 1e-7, 1e6)
     ),
-    ("its smoothing is not what its settings say", "own-smoothing", {"smoothing": 0.5}, {}),
+    ("its smoothing contradicts its settings", "own-smoothing", {"smoothing": 0.5}, {}),
     *(
         (
             "attributes and their smoothing do not fit",
@@ -296,10 +296,10 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         )
         for name, content in RESERVED_ARRAYS.items()
     ),
-    ("it has not the parts of a model", "multinomial", {"extra": 1}, {}),
-    ("it has not the parts of a model", "multinomial", {}, {"extra": [1]}),
+    ("it lacks parts of a model", "multinomial", {"extra": 1}, {}),
+    ("it lacks parts of a model", "multinomial", {}, {"extra": [1]}),
     (
-        "it has not the parts of a model",
+        "it lacks parts of a model",
         "multinomial",
         {},
         {"curve_places": [-30.0, 30.0], "curve_shares": [0.1, 0.9]},
@@ -316,7 +316,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {},
         {"fitted_weighted_counts": [1.0]},
     ),
-    ("its smoothing is not what its settings say", "complement", {"smoothing": 0}, {}),
+    ("its smoothing contradicts its settings", "complement", {"smoothing": 0}, {}),
     *(
         ("layers of unknown kinds", "multinomial", {"layers": each}, {})
         for each in (
@@ -340,7 +340,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {"layers": [["", 1, None], ["unlabelled", 1000, 0.5]]},
         {"sample_layers": [1] * 12},
     ),
-    ("training makes no such choices", "multinomial", {"choices": {"more": 1}}, {}),
+    ("training does not make such choices", "multinomial", {"choices": {"more": 1}}, {}),
     (
         "columns and labels do not fit",
         "multinomial",
@@ -353,7 +353,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("the model is malformed", "weighted-documents", {"layers": [["", 1, None]]}, {}),
     *(
-        ("training makes no such sample_bound", "multinomial", {"sample_bound": number}, {})
+        ("training does not make such sample_bound", "multinomial", {"sample_bound": number}, {})
         for number in (-1, 2**64)
     ),
     (
@@ -365,7 +365,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("what it keeps of Gaussian classes has other names", "gaussian", {}, {"fitted_extra": [1.0]}),
     ("its sample has impossible weights", "multinomial", {}, {"sample_weights": [1] * 9}),
     *(
-        ("training makes no such unlabelled", "unlabelled", {"unlabelled": each}, {})
+        ("training does not make such unlabelled", "unlabelled", {"unlabelled": each}, {})
         for each in ({"weight": 0}, {"weight": None}, {"documents": 0}, {"seeds": 3})
     ),
 ]

@@ -258,7 +258,7 @@ def test_partial_fit_accepts_future_classes_and_refuses_others() -> None:
         == TextClassifier().fit(TEXTS, LABELS).fitted.statistics
     )
     with pytest.raises(
-        ValueError, match=r"labels\[1\]: the label 'bird' is not one of the given classes"
+        ValueError, match=r"labels\[1\]: the label 'bird' is not one of the classes"
     ):
         model.partial_fit(["purrs", "sings"], ["cats", "bird"], classes=classes)
     assert model.classes_.tolist() == ["cats", "dogs"]

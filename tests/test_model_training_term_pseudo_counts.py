@@ -121,8 +121,8 @@ def test_character_ngrams_and_counted_features_are_named_unchanged() -> None:
             {"*": 1, "printer": 2, "printers": 3},
             "two numbers for 'printer', by 'printer' and 'printers'",
         ),
-        ({"*": 1, "the": 2}, "'the', which is no term: it is a stop word"),
-        ({"*": 1, "?!": 2}, "'\\?!', which is no term: there is no word in it"),
+        ({"*": 1, "the": 2}, "'the', which is not a term: it is a stop word"),
+        ({"*": 1, "?!": 2}, "'\\?!', which is not a term: it contains no word"),
         ({"*": 1, "printer jam": 2}, "'printer jam', which is 2 terms; train with ngrams 2"),
         ({"*": 1, "print*": 2}, "'print\\*', and no term has an asterisk"),
         ({"printer": 2}, "smoothing must be"),
@@ -231,7 +231,7 @@ def test_term_pseudo_counts_can_be_set_and_reset_after_training() -> None:
 
 
 def test_sampled_parameters_use_term_pseudo_counts() -> None:
-    """A pseudo-count of a million holds a coin at one half, and a term of none that its class does not hold is never drawn."""
+    """A pseudo-count of a million holds a coin at one half, and a term of none that its class does not contain is never drawn."""
     coins = DocumentGenerator(
         trained({"*": 1, "printer": 1e6}, classifier="bernoulli"), sample_parameters=True
     )

@@ -49,7 +49,7 @@ def test_log_model_without_log_sums_is_refused() -> None:
     others: dict[str, Any]
     for others in ({}, {"fitted_weighted_counts": sums}):
         with pytest.raises(
-            ModelError, match="the model is malformed: it has no sums of log weights"
+            ModelError, match="the model is malformed: its sums of log weights are missing"
         ):
             decode_model(settings, {**arrays, **others})
 

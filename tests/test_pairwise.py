@@ -238,14 +238,14 @@ ANY = (among("labels", *VALUES["labels"]),)
 
 REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     (
-        "an exact change of a model and --(classifier|members|weighting) .* exclude each other",
+        "an exact change of a model cannot be used with --(classifier|members|weighting) .*",
         NOT_SUMS,
     ),
     (
-        "an exact change of a model and what it learnt from unlabelled documents exclude each other",
+        "an exact change of a model cannot be used with unlabelled training documents",
         (given("unlabelled"),),
     ),
-    ("^nbtext: .* and .* exclude each other", ANY),
+    ("^nbtext: .* cannot be used with .*", ANY),
     (
         "labelled documents cannot show how much unlabelled ones help; label 10 or more",
         (given("unlabelled"),),

@@ -209,7 +209,7 @@ def test_missing_cluster_is_refused(tmp_path: Path) -> None:
     code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.CONNECT_TIMEOUT_SECONDS = 1; sys.exit(run(sys.argv[1:]))"
     done = python(code, *train, "--backend", "dask", *nowhere)
     assert "does not answer" in error_line(done, 4)
-    assert "--scheduler and --classifier logistic exclude each other" in fail(
+    assert "--scheduler cannot be used with --classifier logistic" in fail(
         2, *train, *nowhere, "--classifier", "logistic"
     )
     assert "standard input" in fail(2, "train -", *nowhere)

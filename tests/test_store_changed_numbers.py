@@ -218,13 +218,13 @@ ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
         "seeds-and-fields",
         ("training", "classifier"),
         "bernoulli",
-        "seeds and classifier bernoulli exclude each other",
+        "seeds cannot be used with classifier bernoulli",
     ),
     "seeds, a pool and no logs": (
         "nothing-labelled",
         ("training", "weighting"),
         "log",
-        "it has no sums of log weights",
+        "its sums of log weights are missing",
     ),
 }
 """Models that did harm once: the model attacked, the number or setting, what it is made, and why the file is refused."""

@@ -165,16 +165,14 @@ def expand_combinations(tries: Sequence[str], fixed_values: Mapping[str, object]
             keys = [parameter.key for parameter in TRAINING]
             raise UsageError(
                 f"--try does not know {argument!r}{did_you_mean(name, keys)}",
-                hint=f"give NAME=A,B with one of {', '.join(keys)}",
+                hint=f"use NAME=A,B with one of {', '.join(keys)}",
             )
         if parameter.name in ranges:
             raise UsageError(
                 f"--try {parameter.key} is given twice", hint="put all its values into one"
             )
         if parameter.name in fixed_values:
-            raise UsageError(
-                f"{parameter.display_name} and --try {parameter.key} exclude each other"
-            )
+            raise UsageError(f"{parameter.display_name} cannot be used with --try {parameter.key}")
         accepts_none = parameter.default is None
         texts = [None if text == "none" and accepts_none else text for text in text_list.split(",")]
         ranges[parameter.name] = list(dict.fromkeys(texts))  # without duplicates

@@ -168,7 +168,7 @@ def _rank_times(values: Sequence[str], names: Names) -> Ints:
     for value, name in zip(stripped, names, strict=True):
         if not value:
             raise UsageError(
-                f"document {name} has no time", hint="leave it out, or choose another --time-column"
+                f"document {name} has no time", hint="remove it, or choose another --time-column"
             )
     for number_type in (int, float):
         try:

@@ -184,7 +184,7 @@ def read_history(path: str) -> tuple[list[_LoggedRun], list[PathError]]:
     if problems:
         raise problems[0]
     raise PathError(
-        "there is no run with documents in the log",
+        "the log has no run with documents",
         where=path,
         hint="classify --drift adds one",
     )
@@ -234,9 +234,7 @@ def take_runs_since(runs: Sequence[_LoggedRun], start: datetime, path: str) -> l
         start = start.replace(tzinfo=UTC)
     later_runs = [run for run in runs if datetime.fromisoformat(run.time) >= start]
     if not later_runs:
-        raise PathError(
-            f"there is no run with documents since {start.isoformat()} in the log", where=path
-        )
+        raise PathError(f"the log has no run with documents since {start.isoformat()}", where=path)
     return later_runs
 
 

@@ -90,7 +90,7 @@ class SampledLeakResult(NamedTuple):
             return None
         return (
             f"in the training corpus too: {self.describe(n)}; use --training CORPUS for the "
-            "figures without them"
+            "metrics without them"
         )
 
     @property
@@ -132,7 +132,7 @@ class _CorpusComparison:
         for block in split_into_blocks(training, count_document_bytes):
             self._add_to(self._training, block)
         if not self._training.ids:
-            raise NoDocumentsError("the training corpus has no documents that can be read")
+            raise NoDocumentsError("the training corpus has no readable documents")
 
     def add(self, documents: Sequence[Document]) -> None:
         """Count test documents."""

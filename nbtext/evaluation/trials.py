@@ -105,7 +105,7 @@ class HeldOutPredictions(NamedTuple):
         """
         function = METRICS[metric].losses
         if function is None:
-            raise ValueError(f"{metric} is no mean over documents")
+            raise ValueError(f"{metric} is not a mean over documents")
         losses = function(self.scored, self.posterior_type)
         is_undefined = ~np.isfinite(losses) & ~self.has_known_label
         return np.minimum(np.where(is_undefined, 0.0, losses), MAX_LOSS_NATS)

@@ -170,7 +170,7 @@ class Explainer:
         self._model = model
         self._classes = [*model.classes, REST_NAME]  # the last has the index `REST_INDEX`, −1
         if len(model.classes) < model.posterior_type.min_labels:
-            raise UsageError("the model has a single class: there is nothing to compare it with")
+            raise UsageError("the model has a single class, so no other class can be compared")
         self._compared_index = None
         if compared_class is not None:
             self._compared_index = find_class_index(model, compared_class)

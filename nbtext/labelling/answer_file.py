@@ -172,7 +172,7 @@ class AnswerFile:
             raise LockedError(
                 "another session has this file open",
                 where=path,
-                hint="end it, or give another file",
+                hint="end it, or choose another file",
             ) from None
         except OSError as problem:
             raise PathError(f"cannot write ({describe_os_error(problem)})", where=path) from None
@@ -206,7 +206,7 @@ class AnswerFile:
                 raise PathError(
                     f"cannot write ({describe_os_error(problem)})",
                     where=self.path,
-                    hint="the answers before are in it",
+                    hint="the earlier answers are in it",
                 ) from None
             raise
         self._line_ends.append(start + len(line))
@@ -234,15 +234,15 @@ class AnswerFile:
             path_status = None
         if path_status is None or not os.path.samestat(own_status, path_status):
             raise PathError(
-                "was removed or replaced meanwhile",
+                "was removed or replaced by another program",
                 where=self.path,
-                hint="the answers before are in the old file; begin again",
+                hint="the earlier answers are in the old file; start again",
             )
         if own_status.st_size != self._line_ends[-1]:
             raise PathError(
-                "another program wrote to this file meanwhile",
+                "another program wrote to this file",
                 where=self.path,
-                hint="begin again, to go on from what it holds",
+                hint="start again to continue with its content",
             )
 
     def _read(self, parse_line: Callable[[str], LabellingAnswer]) -> list[LabellingAnswer]:
@@ -284,7 +284,7 @@ def read_session_answers(
     starts_like_answer = _LINE_START.startswith(last_line[: len(_LINE_START)])
     if not answers and not starts_like_answer:
         raise PathError(
-            "is no file of answers of nbtext label", where=path, hint="give another file with --to"
+            "is not a file of nbtext label", where=path, hint="choose another file with --to"
         )
     return answers
 
@@ -304,7 +304,7 @@ def read_answers(
     path: str,
     content: bytes,
     parse_line: Callable[[str], LabellingAnswer],
-    hint: str = "give another file with --to",
+    hint: str = "choose another file with --to",
 ) -> list[LabellingAnswer]:
     """Parse all lines that have a line end.
 
@@ -318,12 +318,12 @@ def read_answers(
             answer = parse_line(line.decode(*_ENCODING))
         except ValueError:
             raise PathError(
-                "is no answer of nbtext label", where=f"{path}:{line_number}", hint=hint
+                "is not an answer of nbtext label", where=f"{path}:{line_number}", hint=hint
             ) from None
         first_number = line_numbers.setdefault(answer.id, line_number)
         if first_number != line_number:
             raise PathError(
-                f"{answer.id} has an answer in line {first_number} already",
+                f"line {first_number} has an answer for {answer.id} already",
                 where=f"{path}:{line_number}",
                 hint="remove one of the lines",
             )
@@ -339,7 +339,7 @@ class LabelPatch:
         content = read_option_file(path)
         if content and not content.endswith(b"\n"):
             raise PathError(
-                "the last line has no end, as after a power cut",
+                "the last line is incomplete, as after a power cut",
                 where=path,
                 hint="end it, or remove it",
             )

@@ -348,7 +348,7 @@ class Session:
         if row is None:
             raise DocumentError(
                 f"the pool has no document {document_id!r}",
-                hint="leave the column id as it was printed",
+                hint="do not change the column id",
             )
         label = split_label(label_text, self.plan.separator)
         repeats_label = row in self.labels and list_labels(self.labels[row]) == list_labels(label)

@@ -150,7 +150,7 @@ class Evaluation:
                 if len(indices_by_value) > MAX_COLUMN_VALUES:
                     raise UsageError(
                         f"column {name} has more than {MAX_COLUMN_VALUES:,} values",
-                        hint="choose one that many documents share",
+                        hint="choose a column with fewer values",
                     )
         self._add(self._index.index_labels(labels), posterior, predicted)
 

@@ -113,22 +113,19 @@ def list_warnings(model: FittedModel) -> list[str]:
     warnings = [finding.line for finding in findings]
     if settings.class_weight == "balanced":
         warnings.append(
-            "--class-weight balanced: probabilities are those of documents drawn from all classes "
-            "alike, not as often as in training; "
-            "give --class-prior for other frequencies"
+            "--class-weight balanced: probabilities are those of documents drawn equally from all "
+            "classes; set --class-prior for other proportions"
         )
     summary = parameters.unlabelled_summary
     is_from_seeds_only = summary is not None and not summary.losses
     if is_from_seeds_only:
         warnings.append(
-            "learnt from seed words without labelled documents: probabilities are not calibrated "
-            "and mostly too near 0 and 1"
+            "trained on seed words without labelled documents: probabilities are not calibrated, "
+            "and most are too close to 0 or 1"
         )
     idle_options = _list_idle_options(settings)
     if idle_options:
-        warnings.append(
-            f"--classifier {settings.classifier} makes no use of {', '.join(idle_options)}"
-        )
+        warnings.append(f"--classifier {settings.classifier} ignores {', '.join(idle_options)}")
     return [*warnings, *collect_fit_warnings(model.classifier)]
 
 
@@ -152,7 +149,7 @@ def check_corpus_statistics(
         yield Finding(
             "classes",
             WARNING,
-            f"there is only one class, {statistics.classes[0]}; every answer will be that",
+            f"there is only one class, {statistics.classes[0]}, so it is always predicted",
             "add documents of another class",
         )
     class_names = {label.casefold() for label in statistics.classes}
@@ -161,7 +158,7 @@ def check_corpus_statistics(
             "classes",
             WARNING,
             f"the classes are named like parts of a corpus: {', '.join(statistics.classes)}",
-            "give the folder of one part, or of a table --where COLUMN=VALUE",
+            "use the folder of one part; for a table, add --where COLUMN=VALUE",
         )
     if statistics.attributes.names:
         empty_attributes = _list_empty_attributes(statistics)
@@ -170,13 +167,13 @@ def check_corpus_statistics(
                 "columns",
                 WARNING,
                 f"no document has a value of {', '.join(empty_attributes)}",
-                "leave it out, or name another column",
+                "remove it, or name another column",
             )
     elif not n_terms:  # a model with attributes needs no terms
         yield Finding(
             "texts",
             WARNING,
-            "the documents hold no terms; every answer will be the same",
+            "the documents contain no terms, so all predictions are the same",
             "nbtext tokens shows why a word is dropped",
         )
     yield from _check_single_label_lists(statistics, reading)
@@ -201,8 +198,8 @@ def _check_single_label_lists(statistics: ClassStatistics, reading: Reading) -> 
         yield Finding(
             "labels",
             WARNING,
-            "labels are lists, none has more than one, and each label is answered by itself",
-            "if each document has one class, give --label-column "
+            "all labels are lists of at most one label, and each label is predicted separately",
+            "if each document has one class, use --label-column "
             f"{reading.label_column or 'label'}.0",
         )
 
@@ -224,7 +221,7 @@ def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
         yield Finding(
             "columns",
             WARNING,
-            f"nearly every document is a class of its own: {quantities}",
+            f"nearly every document has its own class: {quantities}",
             advice,
         )
     if not reading.has_columns:
@@ -235,7 +232,7 @@ def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
                 "columns",
                 WARNING,
                 f"the only document of class {label!r} looks like the header of the table",
-                "if it is, give --header",
+                "if it is, add --header",
             )
 
 
@@ -274,7 +271,7 @@ def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
             yield Finding(
                 "fields",
                 WARNING,
-                f"the field {field} alone tells the classes of {proportion:.1%} of the training "
+                f"the field {field} reveals the classes of {proportion:.1%} of the training "
                 f"documents, by terms such as {example}",
                 "if new documents lack it, read them without it",
             )

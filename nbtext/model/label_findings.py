@@ -45,18 +45,18 @@ def check_label_names(labels: Sequence[str], reading: Reading) -> Iterator[Findi
             WARNING,
             "labels that differ only in case, spaces, Unicode form or as 1 and 1.0: "
             f"{similar_labels}",
-            "write them alike, or join them with nbtext relabel",
+            "write them in the same way, or join them with nbtext relabel",
         )
     missing_labels = [label for label in labels if label.strip().casefold() in MISSING_VALUE_NAMES]
     if missing_labels:
         column = reading.label_column
-        advice = "leave such documents out"
+        advice = "remove such documents"
         if reading.has_columns and column:
-            advice = f"give --where {column}!={missing_labels[0]}"
+            advice = f"add --where {column}!={missing_labels[0]}"
         yield Finding(
             "labels",
             WARNING,
-            f"a class with a name that stands for a missing value: {_quote_labels(missing_labels)}",
+            f"a class is named like a missing value: {_quote_labels(missing_labels)}",
             f"if its documents have no label, {advice}",
         )
     if not reading.label_separator:
@@ -73,7 +73,7 @@ def _check_label_lists(labels: Sequence[str], reading: Reading) -> Iterator[Find
     separator = detect_label_separator(labels)
     if separator is not None:
         example = next(label for label in labels if separator in label or is_label_list(label))
-        advice = f"give --label-separator '{separator}'"
+        advice = f"add --label-separator '{separator}'"
         if reading.format == "fasttext":
             advice = (
                 "write a space before each __label__ and before the text, as with sed "
@@ -95,7 +95,7 @@ def _check_label_lists(labels: Sequence[str], reading: Reading) -> Iterator[Find
             "labels",
             WARNING,
             f"labels that end in {truncated_labels[0][-1]!r}: {_quote_labels(truncated_labels)}",
-            "take it away if it is no part of the name",
+            "remove it if it is not part of the name",
         )
 
 

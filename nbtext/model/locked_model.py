@@ -397,11 +397,11 @@ def _require_distinct_paths(new_path: str, path: str, *, backup: bool) -> None:
         raise UsageError(
             "is where --backup keeps the model that is replaced",
             where=new_path,
-            hint="leave out --backup",
+            hint="remove --backup",
         )
     if source == target + LOCK_SUFFIX:
         raise UsageError(
-            f"has a name that belongs to {path}", where=new_path, hint="give it another one"
+            f"has a name that belongs to {path}", where=new_path, hint="choose another one"
         )
 
 
@@ -412,7 +412,7 @@ def _require_no_ledger(path: str, new_path: str) -> None:
     with suppress(ModelError):  # a damaged model is not worth keeping
         if has_ledger(path):
             raise UsageError(
-                f"has no ledger of documents learnt once, but {path} has one",
+                f"has no ledger, but {path} has one",
                 where=new_path,
                 hint=f"train it with nbtext train --once, or nbtext prune --ledger -m {path}",
             )

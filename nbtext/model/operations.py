@@ -59,7 +59,7 @@ def merge_models(models: Sequence[TextClassifier], names: Names) -> TextClassifi
         difference = find_counting_difference(first, model)
         if difference is not None:
             raise UsageError(
-                f"cannot be added to {names[0]}: they do not count alike, by {difference}",
+                f"cannot be added to {names[0]}: they differ in {difference}",
                 where=name,
                 hint=f"train both with the same {difference}",
             )
@@ -172,7 +172,7 @@ def require_changeable(model: TextClassifier, reading: Reading) -> None:
     if not reading.is_counted and model.reading.is_counted:
         raise UsageError(
             f"the model was trained on {model.reading.format}'s counted features, not on texts",
-            hint="give it features",
+            hint="use files of features",
         )
 
 
@@ -426,7 +426,7 @@ def remove_batch(counts: CorpusCounts, ledger: Ledger, batch: DocumentBatch) -> 
         row = int(rows_with_other_label[0])
         old_label = decode_label(ledger.labels[label_indices[row]])
         problem = NotInModelError(row, format_label(batch.list_labels()[row]))
-        problem.hint = f"it was learnt as {format_label(old_label)!r}; {problem.hint}"
+        problem.hint = f"it was added as {format_label(old_label)!r}; {problem.hint}"
         raise problem
     if rows.size:
         counts = batch.subtract_from(counts, rows, batch.list_labels(rows), forget_documents)

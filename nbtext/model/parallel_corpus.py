@@ -172,7 +172,7 @@ def _count_on_cluster(
     if STDIN in corpus.paths:
         raise UsageError(
             "standard input cannot be read by a cluster",
-            hint="give files that its workers can read",
+            hint="use files that its workers can read",
         )
     shards, source = corpus.split_into_shards(is_local=False)
     numbered_shards = enumerate(shard.with_absolute_paths() for shard in shards)

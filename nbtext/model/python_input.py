@@ -100,7 +100,7 @@ class InputLabels:
         else:
             raise UsageError(
                 "labels in two dimensions are 0 or 1",
-                hint="give each text one label, or a list of labels",
+                hint="pass one label, or a list of labels, for each text",
             )
 
     def __iter__(self) -> Iterator[DocumentLabel]:
@@ -114,9 +114,9 @@ class InputLabels:
                 self.kind = kind
             if kind != self.kind:
                 raise UsageError(
-                    f"the label {label!r} is no {self.kind}, as others are",
+                    f"the label {label!r} is not a {self.kind}, and other labels are",
                     where=f"labels[{position}]",
-                    hint="give all labels one type",
+                    hint="use one type for all labels",
                 )
             # Equal labels of different types, such as 1 and numpy.int8(1), are one class.
             label_of_kind = LABEL_KINDS[kind](str(label))
@@ -179,7 +179,7 @@ def validate_labels(labels: Iterable[Label], classes: Iterable[object]) -> Itera
         members = label if isinstance(label, _COLLECTION_TYPES) else [label]
         if not known_classes.issuperset(members):
             raise UsageError(
-                f"the label {label!r} is not one of the given classes",
+                f"the label {label!r} is not one of the classes",
                 where=f"labels[{position}]",
             )
         yield label
@@ -212,18 +212,20 @@ def iter_labelled_documents(
         if label is None or content is None:
             comparative = "fewer" if label is None else "more"
             raise UsageError(
-                f"there are {comparative} labels than texts", hint="give each text one label"
+                f"there are {comparative} labels than texts", hint="pass one label for each text"
             )
         units = next(weight_units, None)
         if units is None:
-            raise UsageError("there are fewer weights than texts", hint="give each text one weight")
+            raise UsageError(
+                "there are fewer weights than texts", hint=("pass one weight for each text")
+            )
         n_texts += 1
         if units > 0:
             yield Document(str(n_texts), label, *content, weight=units)  # type: ignore[misc]
     if not n_texts:
         raise UsageError("there are no texts")
     if weights is not None and next(weight_units, None) is not None:
-        raise UsageError("there are more weights than texts", hint="give each text one weight")
+        raise UsageError("there are more weights than texts", hint="pass one weight for each text")
 
 
 def _to_weight_units(weights: Iterable[float]) -> Iterator[int]:
@@ -302,13 +304,16 @@ def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
         return _read_frame(texts, keys, needs_text=bool(reading.tag_fields))
     if shape[0] and not keys and _has_numbers(texts):
         raise UsageError(
-            f"{COUNTS_WORDS_MESSAGE}; give texts",
-            hint="leave out CountVectorizer, TfidfVectorizer or what else made numbers of them",
+            f"{COUNTS_WORDS_MESSAGE}; pass texts",
+            hint=(
+                "remove CountVectorizer, TfidfVectorizer or any other step that makes numbers of "
+                "texts"
+            ),
         )
     if shape[1] != 1:
         raise UsageError(
             f"there are {shape[1]} columns where one of texts is wanted",
-            hint="give the column of the texts, as in df['text']",
+            hint="pass the column of the texts, as in df['text']",
         )
     return np.asarray(texts)[:, 0]
 
@@ -344,8 +349,8 @@ def _read_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: A
         )
     if unread_columns:
         warn(
-            f"columns of the data frame that are never read: {join_names(unread_columns, 20)}; "
-            f"that of the texts is called {TEXT_KEY!r}",
+            f"unused columns of the data frame: {join_names(unread_columns, 20)}; the column of "
+            f"the texts is called {TEXT_KEY!r}",
             stacklevel=2,
         )
     return frame.to_dict("records")
@@ -361,7 +366,7 @@ def _read_content(
         keys = ", ".join((TEXT_KEY, *fields, *attributes.names))
         raise UsageError(
             f"{_shorten_repr(document)} is not a document",
-            hint=f"give a mapping with the keys {keys}, or a text",
+            hint=f"pass a mapping with the keys {keys}, or a text",
         )
     field_contents = [
         (normalise_field_name(name), _to_utf8(document[name]))
@@ -398,7 +403,7 @@ def _to_utf8(text: object) -> bytes:
         return clean_text(text.decode("utf-8", "replace").encode())
     hint = COUNTS_WORDS_MESSAGE
     if _is_missing(text):
-        hint = "leave the document out, or give an empty text"
+        hint = "remove the document, or pass an empty text"
     raise UsageError(
         f"{_shorten_repr(text)} is not a text; texts are str, or bytes in UTF-8", hint=hint
     )

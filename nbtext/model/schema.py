@@ -93,8 +93,7 @@ ARRAYS = {
             "label_lengths",
             WHOLE_NUMBERS,
             "labels",
-            "bytes of each label; the first is empty if "
-            "documents have several labels, and stands for all documents",
+            "bytes of each label; in multi-label models the first is empty and means all documents",
         ),
         ArraySpec(
             "column_labels",
@@ -144,7 +143,7 @@ ARRAYS = {
             "values",
             WHOLE_NUMBERS,
             ANY_SIZE,
-            "for each column and number beside the texts, the documents that have one",
+            "number of documents with a value, for each column and number in addition to the texts",
             condition="numbers",
         ),
         ArraySpec(
@@ -206,7 +205,7 @@ ARRAYS = {
             "sample_values",
             NUMBERS_OR_NAN,
             ANY_SIZE,
-            "the numbers beside the text of each document, nan if missing",
+            "the numbers of each document in addition to its text, nan if missing",
             condition="numbers",
         ),
         ArraySpec(
@@ -242,24 +241,24 @@ ARRAYS = {
             "typicality",
             FINITE_NUMBERS,
             ANY_SIZE,
-            "log-likelihood per token of left-out documents: 20 "
-            "quantiles for each of 12 bands of length",
+            "log-likelihood per token of held-out documents: 20 quantiles for each of 12 bands of "
+            "length",
             condition="likelihoods",
         ),
         ArraySpec(
             "answers",
             WHOLE_NUMBERS,
             "labels",
-            "how many left-out documents of the sample got each label as answer",
+            "numbers of held-out documents of the sample by predicted label",
             condition="calibration",
         ),
         ArraySpec(
             "left_out_labels",
             WHOLE_NUMBERS,
             ANY_SIZE,
-            "label of each left-out document, or its labels",
+            "label or labels of each held-out document",
             limit_name="labels",
-            condition="it cannot be left out again",
+            condition="it cannot be held out again",
         ),
         ArraySpec(
             "left_out_label_counts",
@@ -341,14 +340,14 @@ def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays
         )
     require_valid_model(
         all(name.startswith(FITTED_PREFIX) for name in classifier_arrays),
-        "it has not the parts of a model",
+        "it lacks parts of a model",
     )
     require_valid_model(
         all(
             array.dtype.kind == "f" and np.isfinite(array).all()
             for array in classifier_arrays.values()
         ),
-        "its classifier's numbers are none",
+        "the numbers of its classifier are invalid",
     )
     return values, {
         name.removeprefix(FITTED_PREFIX): array for name, array in classifier_arrays.items()
@@ -365,7 +364,7 @@ def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int])
     if array is None:
         array = np.empty(0, dtype or np.uint8)
     has_valid_dtype = array.dtype.kind == "u" if dtype is None else array.dtype == dtype
-    require_valid_model(has_valid_dtype, f"{spec.name} does not hold {spec.kind}")
+    require_valid_model(has_valid_dtype, f"{spec.name} does not contain {spec.kind}")
     may_be_missing = bool(spec.condition)
     if spec.size_name and (array.size or not may_be_missing):
         size = sizes.setdefault(spec.size_name, array.size)
@@ -378,7 +377,7 @@ def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int])
     if dtype:
         require_valid_model(
             spec.kind != FINITE_NUMBERS or np.isfinite(array).all(),
-            f"{spec.name} does not hold {spec.kind}",
+            f"{spec.name} does not contain {spec.kind}",
         )
         return array.astype(np.float64)
     if spec.kind == KEYS_64_BITS:
@@ -393,7 +392,7 @@ def _decode_text(spec: ArraySpec, array: Numbers) -> bytes:
     try:
         text.decode()
     except UnicodeDecodeError:
-        raise malformed_model_error(f"{spec.name} does not hold {spec.kind}") from None
+        raise malformed_model_error(f"{spec.name} does not contain {spec.kind}") from None
     return text
 
 
@@ -509,13 +508,12 @@ SETTINGS = {
         default=[["", 1, None]],
     ),
     "closed_vocabulary": SettingSpec(
-        {True}, "true if the model learns no new terms (after `prune`)", default=False
+        {True}, "true if the model adds no new terms (after `prune`)", default=False
     ),
     "sample_bound": SettingSpec(
         Range(0, MAX_HASH, is_whole=True),
-        "all training documents with a smaller hash are in the sample, except those of more than "
-        "65,536 different terms: the hash of its last document; "
-        "2⁶⁴ − 1 if it holds all",
+        "all training documents with a smaller hash are in the sample, except documents of more "
+        "than 65,536 different terms: the hash of its last document; 2⁶⁴ − 1 if it has all",
     ),
     "seeds": SettingSpec(
         [(str, [str], Range(-MAX_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT))],
@@ -535,8 +533,7 @@ SETTINGS = {
             "sides": [{PAIRS, WORDS}],
             "unspaced": _PAIRED_TEST,
         },
-        "what training chose where an option was `auto`, and how much better left-out documents "
-        "are answered with it",
+        "the choices of training where an option was `auto`, and the gain on held-out documents",
     ),
     "temperature": SettingSpec(
         {"scale": Range(sys.float_info.min, sys.float_info.max), "exponent": Range()},
@@ -551,18 +548,17 @@ SETTINGS = {
     ),
     "calibration": SettingSpec(
         Nullable({"documents": _POSITIVE_COUNT, "before": _METRICS, "after": _METRICS}),
-        "log loss, Brier score and calibration error of left-out documents before and after "
+        "log loss, Brier score and calibration error of held-out documents before and after "
         "calibration, and the number of these documents; or null",
     ),
     "profile": SettingSpec(
         Nullable(dict.fromkeys(DRIFT_METRICS, (_COUNT, Range(), Range(0)))),
-        "share of unknown tokens, log-likelihood per token and log(1 + tokens) of left-out "
-        "documents of the sample: number, mean, standard deviation; "
-        "or null",
+        "proportion of unknown tokens, log-likelihood per token and log(1 + tokens) of held-out "
+        "documents of the sample: number, mean, standard deviation; or null",
     ),
     "unlabelled": SettingSpec(
         Nullable({"documents": _POSITIVE_COUNT, "losses": {str: _LOSS}}),
-        "how many unlabelled documents were read, and the log loss of left-out documents by weight",
+        "number of unlabelled documents, and the log loss of held-out documents by weight",
         default=None,
     ),
 }
@@ -589,9 +585,11 @@ def parse_settings(plain: Mapping[str, ParsedJson]) -> StoredSettings:
     """
     required_names = {name for name, spec in SETTINGS.items() if spec.default is REQUIRED}
     require_valid_model(
-        required_names <= plain.keys() <= SETTINGS.keys(), "it has not the parts of a model"
+        required_names <= plain.keys() <= SETTINGS.keys(), "it lacks parts of a model"
     )
     for name, value in plain.items():
-        require_valid_model(has_form(value, SETTINGS[name].form), f"training makes no such {name}")
+        require_valid_model(
+            has_form(value, SETTINGS[name].form), f"training does not make such {name}"
+        )
     defaults = {name: spec.default for name, spec in SETTINGS.items()}
     return StoredSettings(**{**defaults, **plain})

@@ -293,7 +293,7 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
     seeds = [
         SeedTerm(label, tuple(terms), pseudo_count) for label, terms, pseudo_count in stored.seeds
     ]
-    require_valid_model(all(seed.term for seed in seeds), "a seed word is no term")
+    require_valid_model(all(seed.term for seed in seeds), "a seed word is not a term")
     counts = _decode_counts(contents, stored, settings, seeds)
     table = counts.table
     stop_list = contents["stop_words"].decode().split()
@@ -381,13 +381,13 @@ def decode_moments(
         np.all(moments.documents <= class_documents[:, np.newaxis]),
         "there are more values than documents",
     )
-    require_valid_model(moments.is_possible(), "its sums are not those of numbers")
+    require_valid_model(moments.is_possible(), "its sums are not sums of numbers")
     max_squares = moments.documents.astype(object) * int(MAX_NUMBER) ** 2
     require_valid_model(np.all(moments.squares <= max_squares), "its numbers are too large")
     sums_of_counts = moments.sums[:, : len(attributes.counts)].ravel().tolist()
     require_valid_model(
         all(total >= 0 and total.denominator == 1 for total in sums_of_counts),
-        "its sums are not those of counts",
+        "its sums are not sums of counts",
     )
     return moments
 
@@ -401,7 +401,7 @@ def _parse_sum(line: str) -> Fraction:
     for number, max_digits in ((digits, MAX_SUM_DIGITS), (exponent, MAX_EXPONENT_DIGITS)):
         require_valid_model(
             number.isascii() and number.isdigit() and len(number) <= max_digits,
-            "a sum is no number",
+            "a sum is not a number",
         )
     return Fraction(int(numerator), 1 << int(exponent))
 
@@ -434,7 +434,7 @@ def _decode_parameters(
     smoothing = float(stored.smoothing)
     require_valid_model(
         is_possible_smoothing(smoothing, table.n_terms, settings),
-        "its smoothing is not what its settings say",
+        "its smoothing contradicts its settings",
     )
     selected_terms = contents["selected"].astype(np.bool_)
     if not selected_terms.size:
@@ -460,7 +460,9 @@ def _decode_profile(
         predictions = predictions[1:]  # without the reserved label
     has_predictions = predictions.size > 0
     has_profile = stored.profile is not None
-    require_valid_model(has_profile == has_predictions, "its answers do not go with its profile")
+    require_valid_model(
+        has_profile == has_predictions, "its predicted labels and its profile are inconsistent"
+    )
     if not has_profile:
         return None
     metrics = {name: MeanStd(*numbers) for name, numbers in stored.profile.items()}
@@ -474,7 +476,7 @@ def _decode_unlabelled(stored: StoredSettings) -> UnlabelledSummary | None:
 def _decode_choices(plain: ParsedJson) -> Choices:
     segmentations = plain["sides"]
     is_sorted = segmentations == sorted(set(segmentations))
-    require_valid_model(segmentations and is_sorted, "training makes no such choices")
+    require_valid_model(segmentations and is_sorted, "training does not make such choices")
     choices = {**plain, "sides": tuple(segmentations)}
     for name in ("stop_words", "smoothing", "unspaced"):
         if plain[name] is not None:
@@ -537,18 +539,18 @@ def _decode_held_out(contents: ArrayContents, labels: Names) -> HeldOutPosterior
     n_classes = len(labels) - 1 if multi_label else len(labels)
     require_valid_model(
         negative_log_p.size == n_documents * n_classes,
-        "its documents left out do not fit its classes",
+        "its held-out documents and its classes are inconsistent",
     )
     if not n_documents:
         return None
     require_valid_model(
-        negative_log_p.min() >= 0, "the probabilities of its documents left out are none"
+        negative_log_p.min() >= 0, "the probabilities of its held-out documents are invalid"
     )
     if not weights.size:
         weights = np.ones(n_documents)
     require_valid_model(
         weights.size == n_documents and np.all(weights > 0),
-        "the weights of its documents left out are none",
+        "the weights of its held-out documents are invalid",
     )
     _require_labels(
         label_counts,
@@ -648,7 +650,7 @@ def _require_seeds(table: CountTable, seeds: SeedTerms, settings: Settings) -> N
     empty_labels = {table.classes[index] for index in empty_indices.tolist()}
     require_valid_model(
         empty_labels <= {seed.label for seed in seeds},
-        "a label has neither documents nor seed words",
+        "a label has no documents and no seed words",
     )
     # A seed word of n terms adds up to 2n − 1 terms: n single terms and n − 1 n-grams.
     n_empty_terms = np.count_nonzero(~table.term_occurs)
@@ -741,7 +743,9 @@ def _require_cells(
         term_offsets[-1] == columns.size and term_offsets.size == n_terms + 1,
         "its terms and cells do not fit",
     )
-    require_valid_model(columns.max(initial=-1) < column_documents.size, "a cell has no column")
+    require_valid_model(
+        columns.max(initial=-1) < column_documents.size, "a cell is outside the columns"
+    )
     require_valid_model(np.all(documents <= counts), "a cell counts less than its documents")
     require_valid_model(
         np.all(documents <= column_documents[columns]),
@@ -755,7 +759,8 @@ def _require_cells(
         "it has sums of log weights and does not use them",
     )
     require_valid_model(
-        not settings.needs_log_sums or logs.size == counts.size, "it has no sums of log weights"
+        not settings.needs_log_sums or logs.size == counts.size,
+        "its sums of log weights are missing",
     )
 
 
@@ -853,7 +858,7 @@ def _decode_sample(
     )
     require_valid_model(
         np.diff(row_offsets).max(initial=0) <= MAX_SAMPLED_DOCUMENT_TERMS,
-        "its sample holds impossible documents",
+        "its sample contains impossible documents",
     )
     require_valid_model(
         are_rows_increasing(terms, row_offsets) and np.all(hashes[1:] >= hashes[:-1]),
@@ -930,7 +935,7 @@ def _decode_vocabulary(contents: ArrayContents) -> Vocabulary:
     is_earlier = (prefixes >= 0) & (prefixes < n_single_terms + np.arange(prefixes.size))
     require_valid_model(
         np.all(is_earlier & (last_terms < n_single_terms)),
-        "an n-gram has parts that are no terms",
+        "an n-gram has parts that are not terms",
     )
     return Vocabulary(text, bounds, ngram_keys)
 

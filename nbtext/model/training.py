@@ -89,7 +89,7 @@ def require_words_or_categories(words: object, reading: Reading, option: str) ->
             raise UsageError(
                 f"{option} names {word!r}, a number at {name!r}, and is for terms and for values "
                 "of --categorical",
-                hint="leave the line out",
+                hint="remove the line",
             )
 
 
@@ -122,7 +122,7 @@ def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> Term
             raise UsageError(
                 f"--smoothing has two numbers for {' '.join(term)!r}, by {first_word!r} and "
                 f"{word!r}",
-                hint="give one of them, or both the same",
+                hint="use one of them, or the same number for both",
             )
     term_values = {term: numbers[word] for term, word in first_words.items()}
     return TermSmoothing(numbers[DEFAULT_TERM], term_values, numbers)
@@ -200,8 +200,8 @@ def resolve_seed_terms(seeds: SeedTerms, analysis: Analysis) -> list[SeedTerm]:
     text_words = [word for word in words if not word.startswith(prefixes) or word in prefixes]
     if text_words and reading.text_column == NO_TEXT:
         raise UsageError(
-            f"--seeds names {text_words[0]!r}, which is no value of --categorical, and there is no "
-            "text",
+            f"--seeds names {text_words[0]!r}, which is not a value of --categorical, and no text "
+            "is read",
             hint="write column=value",
         )
 
@@ -222,14 +222,14 @@ def _check_term(word: str, term: Term, settings: Settings, option: str) -> Term:
         if settings.char_ngrams is None:
             raise UsageError(
                 f"{option} names {word!r}, and no term has an asterisk",
-                hint="only * alone stands for all other terms",
+                hint="only a line * means all other terms",
             )
         return (word,)
     if not term:
-        cause = "it is a stop word" if split_words(word) else "there is no word in it"
-        raise UsageError(f"{option} names {word!r}, which is no term: {cause}", hint="leave it out")
+        cause = "it is a stop word" if split_words(word) else "it contains no word"
+        raise UsageError(f"{option} names {word!r}, which is not a term: {cause}", hint="remove it")
     if len(term) > settings.ngrams:
-        hint = "leave it out"
+        hint = "remove it"
         if len(term) <= MAX_NGRAMS:
             hint = f"train with --ngrams {len(term)}"
         raise UsageError(
@@ -320,15 +320,15 @@ def compute_held_out_posteriors(model: FittedModel) -> HeldOutPosteriors:
     settings = resolve_smoothing_terms(Analysis(model.settings, model.stop_list))
     if needs_documents(settings):
         raise UsageError(
-            f"--classifier {settings.classifier} kept no answers to left-out documents, so "
-            "coverage and precision cannot be promised",
+            f"--classifier {settings.classifier} kept no predictions of held-out documents, so "
+            "coverage and precision cannot be guaranteed",
             hint="train it again, with calibration and --set sample=N above 0",
         )
     sample = remove_dropped_terms(model.counts.sample.documents, statistics, parameters, settings)
     sample = limit_sample(sample, statistics)
     if not len(sample):
         raise UsageError(
-            "the model keeps no documents to leave out", hint="train with --set sample=N above 0"
+            "the model has no documents to hold out", hint="train with --set sample=N above 0"
         )
     training = _build_selecting_training(statistics, parameters, settings, sample)
     classifier_class = select_classifier_class(statistics, settings)

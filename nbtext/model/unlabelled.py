@@ -213,8 +213,8 @@ def remove_unlabelled_layers(counts: CorpusCounts) -> CorpusCounts:
     counts = counts.drop_derived_layers()
     if not counts.table.n_documents:
         raise UsageError(
-            "the model has learnt from seed words and unlabelled documents alone, so nothing would "
-            "be left",
+            "the model was trained only on seed words and unlabelled documents, so nothing would "
+            "remain",
             hint="train it again, with labelled documents or others without labels",
         )
     return counts.restrict_terms(counts.table.term_occurs)
