@@ -10,6 +10,9 @@ s_k(d) = Σ_m u_m(n_d) s_mk(d).
 u_m = c_m n^β_m is fitted for all members together, to held-out documents: it minimises
 Σ_d −log softmax(s(d))_truth + ½|θ − θ_0|², where θ are log c_m, at the mean log length, and β_m.
 θ_0 are equal weights 1 / M of M members that do not depend on the length.
+
+A mixture (``Settings.is_mixture``) has weights by evidence instead, p(m | data), and averages
+probabilities: p(C_k | d) = Σ_m p(m | data) p_m(C_k | d).
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ from nbtext.prediction.calibration import (
     HeldOutScores,
     make_temperature_loss,
     minimize_by_newton,
+    round_to_nine_digits,
 )
 from nbtext.prediction.posterior import normalize_log_joint
 from nbtext.settings import MAX_PSEUDO_COUNT
@@ -62,14 +66,14 @@ if TYPE_CHECKING:
     from nbtext.counts.matrix import DocumentTermMatrix
     from nbtext.type_names import AnyInts, Arrays, Floats, Ints, Mask, Numbers, ScoresAndTokens
 
-MIN_GAIN_NATS = 1e-9
-"""Twice the gain, over all documents, of the smallest Newton step that is worth taking."""
+MIN_SQUARED_DECREMENT = 1e-9
+"""The fit stops if the squared Newton decrement, twice the gain of a step, is below this."""
 
 MAX_MEMBER_SCORES = 1 << 21
-"""Number of scores, documents times classes, of a member that weights are fitted to: 16 MiB."""
+"""Documents times classes to which weights are fitted, so that a member's scores take 16 MiB."""
 
 WEIGHT_FOLDS = 5
-"""Parts of the held-out documents. Each part is scored with weights fitted to the other parts.
+"""Folds of the held-out documents. Each fold is scored with weights fitted to all other folds.
 
 So calibration and guarantees can use these scores like scores of new documents.
 """
@@ -125,27 +129,27 @@ def fit_ensemble_weights(
     log_lengths = np.log(lengths[has_tokens])
     weights = weights[has_tokens]
     mean_log_length = np.average(log_lengths, weights=weights)
-    prior = np.tile([-np.log(n_members), 0.0], (n_members, 1))
+    # Each row is log c_m at the mean log length, and β_m, of a member.
+    prior_centre = np.tile([-np.log(n_members), 0.0], (n_members, 1))
     loss = make_temperature_loss(
         scores[has_tokens],
         classes[has_tokens],
         x=log_lengths - mean_log_length,
         weights=weights,
-        prior_centre=prior,
+        prior_centre=prior_centre,
     )
 
     def measure_step(step: Floats) -> float:
         return np.abs(step).max()
 
-    theta = minimize_by_newton(loss, prior.ravel(), MIN_GAIN_NATS, measure_step)
-    member_theta: Floats = theta.reshape(prior.shape)
+    theta = minimize_by_newton(loss, prior_centre.ravel(), MIN_SQUARED_DECREMENT, measure_step)
+    member_theta: Floats = theta.reshape(prior_centre.shape)
     scales = []
     exponents = []
-    for log_scale, exponent in member_theta.tolist():
-        scale = np.exp(log_scale - exponent * mean_log_length)
-        # Nine digits: further digits depend on the platform.
-        scales.append(float(f"{scale:.9g}"))
-        exponents.append(float(f"{exponent:.9g}"))
+    for log_mean_scale, exponent in member_theta.tolist():
+        scale = np.exp(log_mean_scale - exponent * mean_log_length)
+        scales.append(round_to_nine_digits(scale))
+        exponents.append(round_to_nine_digits(exponent))
     return EnsembleWeights(np.array(scales), np.array(exponents))
 
 
@@ -166,10 +170,7 @@ class EnsembleClassifier(AdditiveClassifier):
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count that the first member chooses.
-
-        The language models of the ensemble have it too.
-        """
+        """Return the pseudo-count that the first member chooses."""
         first = training.settings.member_settings[0]
         first_class = load_classifier_class(first.classifier)
         return first_class.choose_smoothing(replace(training, settings=first))
@@ -181,6 +182,7 @@ class EnsembleClassifier(AdditiveClassifier):
         Raise `UsageError` if a member cannot be estimated.
         """
         if training.documents is not None:
+            # So the fit of the weights does not depend on the order of the documents.
             training = replace(training, documents=sort_by_content(training.documents))
         member_trainings = _make_member_trainings(training, _choose_member_smoothing(training))
         members = tuple(
@@ -197,11 +199,14 @@ class EnsembleClassifier(AdditiveClassifier):
         return model._fit_weights(held_out)
 
     def _fit_weights(self, held_out: HeldOutScores) -> Self:
-        """Return the model with weights fitted to the result of `_score_held_out`."""
+        """Return the model with weights fitted to the result of `_score_held_out`.
+
+        `held_out` of the model are the same documents with the scores of all members combined.
+        """
         classes = held_out.truth.indices
         rows = np.arange(classes.size)
         true_scores = held_out.scores[rows, :, classes]
-        # Scores are infinite if the only document of a class was held out.
+        # If the only document of a class was held out, its score is −inf.
         is_usable = np.asarray(np.isfinite(true_scores).all(axis=1))
 
         def fit_weights(documents: Mask) -> EnsembleWeights:
@@ -231,17 +236,17 @@ class EnsembleClassifier(AdditiveClassifier):
         the sample are held out by folds. Return None if there are too few documents.
         """
         training = self.training
-        documents = training.documents
-        if documents is None:
+        if training.documents is not None:
+            documents = training.documents
+            _, held_out_rows = split_held_out(documents)
+            folds = [held_out_rows]
+        elif training.sample is not None:
             documents = training.sample
-        if documents is None:
-            return None
-        all_rows = np.arange(len(documents))
-        if training.documents is None:
-            folds = [all_rows[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
+            sample_rows = np.arange(len(documents))
+            folds = [sample_rows[fold::HELD_OUT_FOLDS] for fold in range(HELD_OUT_FOLDS)]
         else:
-            folds = [split_held_out(documents)[1]]
-        first_rows = slice(max(MAX_MEMBER_SCORES // training.statistics.n_classes, 1))
+            return None
+        affordable_rows = slice(max(MAX_MEMBER_SCORES // training.statistics.n_classes, 1))
         subsets = Subsets(training.statistics.table, documents)
         fold_scores = []
         for rows in folds:
@@ -249,7 +254,7 @@ class EnsembleClassifier(AdditiveClassifier):
                 continue
             remaining_documents = None
             if training.documents is not None:
-                remaining_documents = documents.take(np.delete(all_rows, rows))
+                remaining_documents = documents.take(np.delete(np.arange(len(documents)), rows))
             held_out = documents.take(rows)
             statistics = estimate_statistics(
                 subsets.subtract_rows(rows), training.statistics.weights
@@ -257,14 +262,15 @@ class EnsembleClassifier(AdditiveClassifier):
             member_scores = [
                 score_held_out_documents(
                     member, member.training, held_out, statistics, remaining_documents
-                ).take(first_rows)
+                ).take(affordable_rows)
                 for member in self.members
             ]
             scores = np.stack([member.scores for member in member_scores], axis=1)
+            # All fields except the scores are equal for all members.
             fold_scores.append(member_scores[0]._replace(scores=scores))
         if not fold_scores:
             return None
-        return HeldOutScores.concatenate(fold_scores).take(first_rows)
+        return HeldOutScores.concatenate(fold_scores).take(affordable_rows)
 
     def refit(self, training: Training) -> Self:
         """Estimate the members from fewer documents, and keep the weights."""
@@ -295,9 +301,9 @@ class EnsembleClassifier(AdditiveClassifier):
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Restore the model from the result of `to_arrays`.
 
-        Raise `ModelError` if no model has these arrays.
+        Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
-        own_arrays = _split_member_arrays(training, arrays)
+        all_member_arrays = _split_member_arrays(training, arrays)
         weights = arrays.get(ENSEMBLE_WEIGHTS_ARRAY, np.empty(0)).astype(np.float64)
         n_members = len(training.settings.member_settings)
         is_valid = (
@@ -306,16 +312,19 @@ class EnsembleClassifier(AdditiveClassifier):
             and np.isfinite(weights).all()
         )
         require_valid_model(is_valid, "its weights do not fit its members")
+
         smoothing = arrays.get(MEMBER_SMOOTHING_ARRAY, np.empty(0)).astype(np.float64)
         require_valid_model(
             _is_valid_smoothing(training, smoothing), "the smoothing of its members is impossible"
         )
+
         trainings = _make_member_trainings(training, smoothing.tolist())
-        members = tuple(
-            select_classifier_class(member.statistics, member.settings).from_arrays(member, own)
-            for member, own in zip(trainings, own_arrays, strict=True)
-        )
-        return cls(training, members, EnsembleWeights(weights[:n_members], weights[n_members:]))
+        members = []
+        for member, member_arrays in zip(trainings, all_member_arrays, strict=True):
+            member_class = select_classifier_class(member.statistics, member.settings)
+            members.append(member_class.from_arrays(member, member_arrays))
+        ensemble_weights = EnsembleWeights(weights[:n_members], weights[n_members:])
+        return cls(training, tuple(members), ensemble_weights)
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats.
@@ -345,14 +354,12 @@ class EnsembleClassifier(AdditiveClassifier):
         return [classifier for classifier in classifiers if classifier is not None]
 
     def get_scored_terms(self) -> Mask:
-        """Return True for terms of texts that count and for categories, shape (n_terms,).
-
-        The length of a document counts both.
-        """
+        """Return True for terms of texts that count and for categories, shape (n_terms,)."""
         return self.training.column_features.scored_terms
 
     def compute_document_weights(self, matrix: DocumentTermMatrix) -> Floats:
         """Return u of documents, shape (n_docs, n_members)."""
+        # The lengths are equal for all members.
         _, lengths = self.members[0].joint_log_likelihood(matrix)
         return self.ensemble_weights.compute_member_weights(lengths)
 
@@ -377,23 +384,25 @@ class EnsembleClassifier(AdditiveClassifier):
         """
         document_weights = self.compute_document_weights(matrix)
         matrix = matrix.select_terms(self.training.selected)
-        keys = pair(matrix.entry_documents, matrix.terms)
+        # An entry is a term of a document. The keys identify document and term.
+        entry_keys = pair(matrix.entry_documents, matrix.terms)
         columns = []
         for member in self.additive_members:
             features = member.compute_features(matrix)
             # Members omit terms of weight 0.
-            has_feature = np.isin(keys, pair(features.entry_documents, features.terms))
-            column = np.zeros(keys.size)
+            feature_keys = pair(features.entry_documents, features.terms)
+            has_feature = np.isin(entry_keys, feature_keys)
+            column = np.zeros(entry_keys.size)
             column[has_feature] = features.counts
             columns.append(column)
-        weights = document_weights[matrix.entry_documents]
-        return matrix._replace(counts=np.column_stack((*columns, weights)))
+        entry_weights = document_weights[matrix.entry_documents]
+        return matrix._replace(counts=np.column_stack((*columns, entry_weights)))
 
     def score_terms(self, terms: Ints, features: Numbers) -> Floats:
         """Return the contributions of features to the scores, shape (n, n_classes), in nats.
 
         ``features`` come from `compute_features`, shape (n, 2 n_members). With the shape (n,),
-        all members have these features, and all weights are 1.
+        all members have these features, and all weights are 1. A feature of 0 contributes nothing.
         """
         n_members = len(self.members)
         if features.ndim == 1:
@@ -424,7 +433,10 @@ class EnsembleClassifier(AdditiveClassifier):
 
 
 def _split_member_arrays(training: Training, arrays: Arrays) -> list[dict[str, Numbers]]:
-    """Return the arrays of each member; raise `ModelError` for an array of no member."""
+    """Return the arrays of each member, by their names without the index of the member.
+
+    Raise `ModelError` for an array that belongs neither to a member nor to the ensemble.
+    """
     indices = [str(index) for index in range(len(training.settings.member_settings))]
     member_arrays: list[dict[str, Numbers]] = [{} for _ in indices]
     for name, array in arrays.items():
@@ -450,6 +462,9 @@ def _is_valid_smoothing(training: Training, smoothing: Floats) -> bool:
         fixed is None or fixed == pseudo_count
         for fixed, pseudo_count in zip(fixed_values, smoothing.tolist(), strict=True)
     )
+
+
+# The versions of generic functions of `nbtext.classifiers` for this class.
 
 
 @get_additive_classifier.register(EnsembleClassifier)
@@ -483,9 +498,9 @@ def iter_ensemble_attribute_scores(
 ) -> Iterator[Floats]:
     """Yield Σ_m u_m times the scores of each attribute in the members, shape (n_classes,).
 
-    For a mixture u_m is p(m | data).
+    ``matrix`` contains one document. For a mixture u_m is p(m | data).
     """
-    weights = classifier.compute_document_weights(matrix)[0]
+    [weights] = classifier.compute_document_weights(matrix)
     member_scores = [iter_attribute_scores(member, matrix) for member in classifier.members]
     for attribute_scores in zip(*member_scores, strict=True):
         yield weights @ np.stack(attribute_scores)
@@ -493,13 +508,13 @@ def iter_ensemble_attribute_scores(
 
 @get_classifier_parameters.register(EnsembleClassifier)
 def get_ensemble_parameters(classifier: EnsembleClassifier) -> ClassifierParameters:
-    """Return c and β of each member, by its name as in ``--set members``."""
+    """Return the pair (c_m, β_m) of each member, by its name as in ``--set members``."""
     from nbtext.classifiers.inspection import ClassifierParameters
 
     names = classifier.training.settings.member_names
     weights = classifier.ensemble_weights
-    pairs = zip(weights.scales.tolist(), weights.exponents.tolist(), strict=True)
-    return ClassifierParameters(member_weights=dict(zip(names, pairs, strict=True)))
+    weight_pairs = zip(weights.scales.tolist(), weights.exponents.tolist(), strict=True)
+    return ClassifierParameters(member_weights=dict(zip(names, weight_pairs, strict=True)))
 
 
 @collect_fit_warnings.register(EnsembleClassifier)
@@ -565,9 +580,8 @@ def _choose_member_smoothing(training: Training) -> list[float]:
             pseudo_counts.append(training.smoothing)
         else:
             member_class = load_classifier_class(settings.classifier)
-            pseudo_counts.append(
-                member_class.choose_smoothing(replace(training, settings=settings))
-            )
+            member_training = replace(training, settings=settings)
+            pseudo_counts.append(member_class.choose_smoothing(member_training))
     return pseudo_counts
 
 

@@ -313,7 +313,7 @@ class Classifier(ABC):
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Restore the model from statistics without documents and the result of `to_arrays`.
 
-        Raise `ModelError` if no model has these arrays.
+        Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         require_valid_model(not arrays, "its classifier keeps nothing beside the statistics")
         return cls.estimate(training)

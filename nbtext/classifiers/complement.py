@@ -155,7 +155,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Restore the model from the result of `to_arrays`.
 
-        Raise `ModelError` if no model has these arrays.
+        Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         inherited = {name: array for name, array in arrays.items() if name != LENGTH_DIVISOR_ARRAY}
         model = super().from_arrays(training, inherited)

@@ -451,7 +451,7 @@ class GaussianDiscriminantAnalysis(Classifier):
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Restore the model from the result of `to_arrays`; empty arrays may be missing.
 
-        Raise `ModelError` if no model has these arrays.
+        Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         require_valid_model(
             set(arrays) <= set(ARRAY_NAMES), "what it keeps of Gaussian classes has other names"

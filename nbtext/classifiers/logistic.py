@@ -705,7 +705,7 @@ class LogisticRegression(LinearClassifier):
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Restore the model from the result of `to_arrays`.
 
-        Raise `ModelError` if no model has these arrays.
+        Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         n_features = training.column_features.n_features
         n_classes = training.statistics.n_classes

@@ -86,7 +86,7 @@ class WeightedCountsClassifier(LinearClassifier):
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Restore the model from the result of `to_arrays`.
 
-        Raise `ModelError` if no model has these arrays.
+        Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         statistics = training.statistics
         allowed_names: set[str] = set()

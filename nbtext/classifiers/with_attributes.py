@@ -2,7 +2,7 @@
 
 log p(d, a, C_k) = log p(d, C_k) + Σ log p(a | C_k) over the attributes of a document.
 Source: T. Mitchell, Machine learning (1997), section 6.9.
-Classifiers with attributes among their own features, such as logistic regression, do not need it.
+Classifiers with attributes among their own features, such as logistic regression, do not need this.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ATTRIBUTE_SMOOTHING_ARRAY = "attribute_smoothing"
 
 @dataclass(frozen=True, eq=False)
 class AttributedClassifier(Classifier):
-    """A classifier of the texts, and the likelihoods of the attributes."""
+    """A classifier of the texts of documents, and the likelihoods of their attributes."""
 
     text_classifier: Classifier
     likelihoods: AttributeLikelihoods
@@ -53,10 +53,11 @@ class AttributedClassifier(Classifier):
         Raise `UsageError` if the text classifier or an attribute cannot be estimated.
         """
         text_class = load_classifier_class(training.settings.classifier)
-        return cls._from_text_classifier(text_class.estimate(training), training, None)
+        text_classifier = text_class.estimate(training)
+        return cls._from_text_classifier(text_classifier, training, smoothing=None)
 
     def refit(self, training: Training) -> Self:
-        """Estimate the model of fewer documents, with the pseudo-counts of all documents."""
+        """Estimate the model of fewer documents, and keep the pseudo-counts of this model."""
         text_classifier = self.text_classifier.refit(training)
         return self._from_text_classifier(text_classifier, training, self.likelihoods.smoothing)
 
@@ -75,7 +76,7 @@ class AttributedClassifier(Classifier):
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
         """Restore the model from the result of `to_arrays`.
 
-        Raise `ModelError` if no model has these arrays.
+        Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         text_arrays = {
             name: array for name, array in arrays.items() if name != ATTRIBUTE_SMOOTHING_ARRAY
@@ -109,7 +110,7 @@ class AttributedClassifier(Classifier):
 
     @property
     def default_length_exponent(self) -> float:
-        """The exponent of the text classifier."""
+        """The exponent of the usual temperature of the text classifier."""
         return self.text_classifier.default_length_exponent
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
@@ -117,9 +118,10 @@ class AttributedClassifier(Classifier):
 
         Also return the number of tokens and attributes that count, shape (n_docs,).
         """
-        scores, lengths = self.text_classifier.joint_log_likelihood(matrix)
+        scores, n_tokens = self.text_classifier.joint_log_likelihood(matrix)
+        # This changes the scores in place.
         n_attributes = self.likelihoods.add_log_likelihood(scores, matrix)
-        return scores, lengths + n_attributes
+        return scores, n_tokens + n_attributes
 
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
         """Return log p(d, a, C_k) of training documents, each by the statistics of all others.
@@ -127,6 +129,7 @@ class AttributedClassifier(Classifier):
         The pseudo-counts stay the same as for all documents.
         """
         held_out = self.text_classifier.leave_one_out(documents)
+        # This changes the scores in place.
         n_attributes = self.likelihoods.add_leave_one_out(
             held_out.scores, documents, self.training.statistics, self.training.settings
         )
@@ -149,6 +152,9 @@ def _is_valid_smoothing(training: Training, smoothing: Sequence[float]) -> bool:
     return True
 
 
+# The versions of the generic functions of `nbtext.classifiers.base` for this class.
+
+
 @unwrap_text_classifier.register(AttributedClassifier)
 def get_text_classifier(classifier: AttributedClassifier) -> Classifier:
     """Return the classifier of the texts."""
@@ -166,7 +172,10 @@ def iter_attribute_log_likelihoods(
     classifier: AttributedClassifier,
     matrix: DocumentTermMatrix,
 ) -> Iterator[Floats]:
-    """Yield the log-likelihood of each attribute, then attribute scores of the text classifier."""
+    """Yield the log-likelihood of each attribute, then attribute scores of the text classifier.
+
+    The text classifier has such scores if numbers are among its features.
+    """
     n_classes = classifier.training.statistics.n_classes
     yield from classifier.likelihoods.iter_log_likelihoods(matrix, n_classes)
     yield from iter_attribute_scores(classifier.text_classifier, matrix)

@@ -362,7 +362,7 @@ class Explainer:
         scaled = append_rest(scores)
         return _CalibrationSteps(
             on_scale=float(scaled[answer] - scaled[rival]),
-            temperature=self._model.parameters.calibration.get_common_temperature(lengths),
+            temperature=self._model.parameters.calibration.get_shared_temperature(lengths),
             log_odds=float(log_posterior[answer] - log_posterior[rival]),
         )
 

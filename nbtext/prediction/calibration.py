@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyInts, Floats, Ints, Mask
 
     Loss = Callable[[Floats], tuple[float, Floats, Floats]]
-    """Returns the value, the gradient, and the second derivative of a loss at some parameters."""
+    """A function of parameters, which returns its value, gradient and second derivative."""
 
 COUNT_TEMPERATURE_EXPONENT = 0.5
 """Exponent of the usual temperature n^0.5 of multinomial and Bernoulli naive Bayes."""
@@ -37,14 +37,17 @@ COUNT_TEMPERATURE_EXPONENT = 0.5
 MAX_NEWTON_STEPS = 50
 """Limit of a fit that does not converge, as with few documents. Six steps are usual."""
 
-MIN_GAIN_NATS = 1e-6
-"""Twice the gain, over all documents, below which a fit stops."""
+MIN_SQUARED_DECREMENT = 1e-6
+"""A fit stops if the squared Newton decrement, twice the gain of a step in nats, is below this."""
 
 MAX_ABS_LOG = 30.0
 """Upper bound of |log T|, and of the change of log T in one step."""
 
 MAX_ABS_EXPONENT = 15.0
 """Upper bound of |b| in T = a·n^b, because documents of similar length do not determine b."""
+
+LOG_ROUNDING_TOLERANCE = 1e-6
+"""Tolerance of the check of stored parameters, which are rounded, in nats."""
 
 LOG_ZERO_SCORE = -1e200
 """Replaces log 0 in a fit, because 0 · ∞ is nan."""
@@ -57,7 +60,8 @@ MAX_KNOWN_TOKENS = 2.0**53
 class Calibration:
     """Temperature T = scale · n^exponent for documents of n known tokens.
 
-    log p(C_k | d) = log softmax_k(s_k / T) for scores s.
+    log p(C_k | d) = log softmax_k(s_k / T) for scores s. `LabelCalibration` is the subclass for
+    multi-label models.
     """
 
     scale: float = 1.0
@@ -65,11 +69,11 @@ class Calibration:
 
     @property
     def label_competition(self) -> dict[str, float] | None:
-        """Settings of the model file for how labels compete; None for single-label models."""
+        """Settings of a `LabelCalibration` for the model file. None for single-label models."""
         return None
 
     def to_arrays(self) -> dict[str, Floats]:
-        """Return the arrays of labels that the model file stores, by name."""
+        """Return the arrays of a `LabelCalibration` for the model file, by name."""
         return {}
 
     def compute_temperatures(self, lengths: Ints) -> Floats:
@@ -83,9 +87,12 @@ class Calibration:
         clipped = np.clip(temperatures, np.exp(-MAX_ABS_LOG), np.exp(MAX_ABS_LOG))
         return np.where(lengths > 0, clipped, 1.0)
 
-    def get_common_temperature(self, lengths: Ints) -> float | None:
-        """Return T of all classes for the first document; None if each label has its own T."""
-        return float(self.compute_temperatures(lengths)[0])
+    def get_shared_temperature(self, lengths: Ints) -> float | None:
+        """Return T of one document, whose length has the shape (1,).
+
+        A `LabelCalibration` returns None, because classes do not share T.
+        """
+        return self.compute_temperatures(lengths).item()
 
     @property
     def is_valid(self) -> bool:
@@ -93,13 +100,13 @@ class Calibration:
 
         log T must be within ±`MAX_ABS_LOG` at some length from 1 to `MAX_KNOWN_TOKENS`.
         """
+        if abs(self.exponent) > MAX_ABS_EXPONENT:
+            return False
         extreme_log_lengths = np.array((0.0, np.log(MAX_KNOWN_TOKENS)))
         log_temperatures = np.log(self.scale) + self.exponent * extreme_log_lengths
-        max_abs_log = MAX_ABS_LOG + MIN_GAIN_NATS
-        is_low_enough = log_temperatures.min() < max_abs_log
-        is_high_enough = log_temperatures.max() > -max_abs_log
-        has_valid_exponent = abs(self.exponent) <= MAX_ABS_EXPONENT
-        return bool(is_low_enough and is_high_enough and has_valid_exponent)
+        max_abs_log = MAX_ABS_LOG + LOG_ROUNDING_TOLERANCE
+        # The range of log T and the range of valid values overlap.
+        return bool(log_temperatures.min() < max_abs_log and log_temperatures.max() > -max_abs_log)
 
     def compute_log_posterior(self, scores: Floats, lengths: Ints) -> Floats:
         """Return log p(C_k | d), shape (n_docs, n_classes), in nats.
@@ -107,22 +114,25 @@ class Calibration:
         ``scores`` have the same shape. ``lengths`` are known tokens, shape (n_docs,).
         """
         scaled = scores / self.compute_temperatures(lengths)[:, np.newaxis]
-        return normalize_log_joint(scaled, scaled)
+        return normalize_log_joint(scaled, out=scaled)
 
     def compute_held_out_log_posterior(
         self, scores: Floats, truth: DocumentLabels, lengths: Ints, weights: Floats
     ) -> Floats:
         """Return log p(C_k | d) of the documents that this calibration was fitted to.
 
-        A calibration of two parameters is not fitted again without each document, because one
-        document hardly influences its own posterior.
+        `LabelCalibration` scores documents by fits to other documents, for which it needs ``truth``
+        and ``weights``. With two parameters, one document hardly influences its own posterior.
         """
         del truth, weights
         return self.compute_log_posterior(scores, lengths)
 
 
 LABEL_ARRAYS = ("label_slopes", "label_offsets", "label_priors")
-"""Names in the model file of the arrays of a `LabelCalibration`."""
+"""Names in the model file of the arrays of a `LabelCalibration`.
+
+They are not in its module, so that single-label models need not import it.
+"""
 
 UNCALIBRATED = Calibration()
 """T = 1 for all documents: the posterior is that of the model."""
@@ -149,9 +159,9 @@ def fit_length_temperature(
     if weights is None:
         weights = np.ones(len(scores))
     used_weights = has_tokens * weights
-    mean_log_length = 0.0
-    if used_weights.any():
-        mean_log_length = np.average(log_lengths, weights=used_weights)
+    if not used_weights.any():
+        return Calibration(exponent=prior_exponent)
+    mean_log_length = np.average(log_lengths, weights=used_weights)
     x = (log_lengths - mean_log_length)[has_tokens]
     # The loss divides by T, so its parameters are −log T at the mean log length and −b.
     prior_centre = np.array([[-prior_exponent * mean_log_length, -prior_exponent]])
@@ -164,30 +174,42 @@ def fit_length_temperature(
     )
 
     def measure_step(step: Floats) -> float:
-        return np.abs(step[0] + step[1] * x).max()
+        return np.abs(step[0] + step[1] * x).max()  # the largest change of log T
 
     minimum = minimize_by_newton(
-        loss, prior_centre[0], MIN_GAIN_NATS, measure_step, MAX_NEWTON_STEPS
+        loss, prior_centre[0], MIN_SQUARED_DECREMENT, measure_step, MAX_NEWTON_STEPS
     )
-    log_temperature, exponent = (0.0 - minimum).tolist()  # no −0
-    log_temperature = max(-MAX_ABS_LOG, min(log_temperature, MAX_ABS_LOG))
-    exponent = max(-MAX_ABS_EXPONENT, min(exponent, MAX_ABS_EXPONENT))
+    # log T and b are minus the parameters. Unlike −0.0, 0.0 − 0.0 is not printed with a sign.
+    log_temperature, exponent = (0.0 - minimum).tolist()
+    log_temperature = clip_to_limit(log_temperature, MAX_ABS_LOG)
+    exponent = clip_to_limit(exponent, MAX_ABS_EXPONENT)
     scale = np.exp(log_temperature - exponent * mean_log_length)
-    return Calibration(float(f"{scale:.9g}"), float(f"{exponent:.9g}"))
+    return Calibration(round_to_nine_digits(scale), round_to_nine_digits(exponent))
+
+
+def clip_to_limit(value: float, limit: float) -> float:
+    """Return the number from −limit to limit that is nearest to the value."""
+    return max(-limit, min(value, limit))
+
+
+def round_to_nine_digits(value: float) -> float:
+    """Return a fitted parameter without the digits that depend on the platform."""
+    return float(f"{value:.9g}")
 
 
 def minimize_by_newton(
     loss: Loss,
     start: Floats,
-    min_gain: float,
-    step_length: Callable[[Floats], float],
+    min_squared_decrement: float,
+    measure_step: Callable[[Floats], float],
     max_steps: int = 1000,
 ) -> Floats:
     """Return the parameters that minimize a loss, by Newton's method with step halving.
 
-    ``step_length`` returns the length of a step of the parameters. Steps are at most `MAX_ABS_LOG`
-    long, and halved until the loss does not rise. The iteration stops if a step would gain less
-    than half of ``min_gain``, or after ``max_steps``.
+    ``measure_step`` returns the length of a step of the parameters. Steps are at most `MAX_ABS_LOG`
+    long, and halved until the loss does not rise. The iteration stops if the squared Newton
+    decrement, twice the gain of a full step, is below ``min_squared_decrement``, or after
+    ``max_steps``.
 
     Source: S. Boyd, L. Vandenberghe, Convex optimization (2004), section 9.5.
     """
@@ -195,9 +217,9 @@ def minimize_by_newton(
     value, gradient, curvature = loss(start)
     for _ in range(max_steps):
         step: Floats = np.linalg.solve(curvature, gradient).astype(np.float64, copy=False)
-        if step @ gradient < min_gain:
+        if step @ gradient < min_squared_decrement:
             break
-        step *= min(1.0, MAX_ABS_LOG / float(step_length(step)))
+        step *= min(1.0, MAX_ABS_LOG / float(measure_step(step)))
         new_value, gradient, curvature = loss(parameters - step)
         while new_value > value:
             step /= 2
@@ -216,46 +238,52 @@ def make_temperature_loss(
     flat: (t_m, b_m) for each model m, with the factor u_m = exp(t_m + b_m·x) of its scores. The
     last term is a standard normal prior, which matters if there are few documents.
 
-    The gradient follows from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth). The second derivative is
-    only its positive part, which follows from u_m u_n Cov[s_m, s_n]. E and Cov are under the
-    posterior of each document.
+    The gradient follows from ∂loss/∂log u_m = u_m (E[s_m] − s_m,truth). Of the second derivative,
+    only the positive semidefinite term is returned, which follows from u_m u_n Cov[s_m, s_n]. E and
+    Cov are under the posterior of each document.
 
-    ``scores`` s_m are in nats, shape (n_docs, n_models, n_classes), and are overwritten. ``truth``
-    are class indices, ``x`` centred log lengths and ``weights`` w of documents, all of shape
-    (n_docs,). ``prior_centre`` has the shape (n_models, 2).
+    ``scores`` s_m are in nats, shape (n_docs, n_models, n_classes). ``truth`` are class indices,
+    ``x`` centred log lengths and ``weights`` w of documents, all of shape (n_docs,).
+    ``prior_centre`` has the shape (n_models, 2).
     """
-    scores -= scores.max(axis=2, keepdims=True)
+    scores = scores - scores.max(axis=2, keepdims=True)
     np.maximum(scores, LOG_ZERO_SCORE, out=scores)
     design = np.stack((np.ones_like(x), x), axis=1)
     rows = np.arange(truth.size)
-    # Arrays that each call overwrites, because to allocate them takes as long as to fill them.
-    posterior = np.empty_like(scores[:, 0])
-    weighted_scores = np.empty_like(scores)
+    # Buffers that each call overwrites, because to allocate them takes as long as to fill them.
+    class_buffer = np.empty_like(scores[:, 0])
+    score_buffer = np.empty_like(scores)
 
     def compute_loss(flat: Floats) -> tuple[float, Floats, Floats]:
+        # Shapes: d documents, m and n models, k classes, i and j the two parameters of a model.
         parameters = flat.reshape(prior_centre.shape)
         factors = np.exp(np.clip(design @ parameters.T, -MAX_ABS_LOG, MAX_ABS_LOG))
-        pooled = np.einsum("dm,dmk->dk", factors, scores, out=posterior)
-        pooled -= pooled.max(axis=1, keepdims=True)
-        true_scores = pooled[rows, truth]
-        np.exp(pooled, out=posterior)
+        posterior = np.einsum("dm,dmk->dk", factors, scores, out=class_buffer)
+        posterior -= posterior.max(axis=1, keepdims=True)
+        # Until the next line, the buffer contains log p plus a constant of each document.
+        true_logs = posterior[rows, truth]
+        np.exp(posterior, out=posterior)
         totals = posterior.sum(axis=1)
-        np.divide(posterior, totals[:, np.newaxis], out=posterior)
-        distance = (parameters - prior_centre).ravel()
-        value = float((weights * (np.log(totals) - true_scores)).sum() + distance @ distance / 2)
-        np.multiply(posterior[:, np.newaxis], scores, out=weighted_scores)
-        mean = weighted_scores.sum(axis=2)
-        covariance = (
-            np.einsum("dmk,dnk->dmn", weighted_scores, scores)
-            - mean[:, :, np.newaxis] * mean[:, np.newaxis]
-        )
-        slopes = factors[:, :, np.newaxis] * design[:, np.newaxis]
-        excess = mean - scores[rows, :, truth]
-        gradient = np.einsum("d,dm,dmi->mi", weights, excess, slopes).ravel() + distance
+        posterior /= totals[:, np.newaxis]
+        losses = np.log(totals) - true_logs
+        deviations = (parameters - prior_centre).ravel()
+        value = float((weights * losses).sum() + deviations @ deviations / 2)
+
+        weighted_scores = np.multiply(posterior[:, np.newaxis], scores, out=score_buffer)
+        means = weighted_scores.sum(axis=2)
+        second_moments = np.einsum("dmk,dnk->dmn", weighted_scores, scores)
+        covariances = second_moments - means[:, :, np.newaxis] * means[:, np.newaxis]
+        factor_gradients = factors[:, :, np.newaxis] * design[:, np.newaxis]  # (d, m, i)
+        excess = means - scores[rows, :, truth]
+        gradient = np.einsum("d,dm,dmi->mi", weights, excess, factor_gradients)
         curvature = np.einsum(
-            "dmn,dmi,dnj->minj", weights[:, np.newaxis, np.newaxis] * covariance, slopes, slopes
-        )
-        return value, gradient, curvature.reshape(flat.size, flat.size) + np.eye(flat.size)
+            "dmn,dmi,dnj->minj",
+            weights[:, np.newaxis, np.newaxis] * covariances,
+            factor_gradients,
+            factor_gradients,
+        ).reshape(flat.size, flat.size)
+        # The prior adds its gradient and its second derivative, the identity matrix.
+        return value, gradient.ravel() + deviations, curvature + np.eye(flat.size)
 
     return compute_loss
 
@@ -288,14 +316,14 @@ class HeldOutScores(NamedTuple):
     def has_known_labels(self) -> Mask:
         """True for documents all of whose labels the models contain, shape (n_docs,).
 
-        A held-out document that is the only one with its label has an unknown label.
+        The models do not contain the label of a held-out document if no other document has it.
         """
         documents, labels = self.truth.to_pairs()
-        # The score of an unknown label is −inf, or nan.
-        is_unknown = ~np.greater(self.scores[documents, labels], -np.inf)
-        mask = np.ones(len(self.scores), np.bool_)
-        mask[documents[is_unknown]] = False
-        return mask
+        # The score of an unknown label is −inf, or nan, which is not greater either.
+        is_known = np.greater(self.scores[documents, labels], -np.inf)
+        has_known_labels = np.ones(len(self.scores), np.bool_)
+        has_known_labels[documents[~is_known]] = False
+        return has_known_labels
 
     def take(self, rows: Mask | slice) -> HeldOutScores:
         """Return some of the documents."""
@@ -310,8 +338,8 @@ def compute_calibrated_log_loss(held_out: HeldOutScores, prior_exponent: float =
     """Return the mean of −log p(truth | d), in nats, after calibration by length.
 
     Documents whose class the models do not contain are ignored. The calibration is fitted to the
-    same documents. It does not depend on ``--calibration``, which must not change predictions. See
-    `fit_length_temperature` for ``prior_exponent``.
+    same documents. The loss chooses settings, and ``--calibration`` must not change predictions, so
+    this option has no effect here. See `fit_length_temperature` for ``prior_exponent``.
     """
     scores, lengths, _, labels, weights = held_out.take_known_classes()
     truth = labels.indices
@@ -325,7 +353,7 @@ class HeldOutPosteriors(NamedTuple):
     """Calibrated posteriors of sampled documents by models that were trained without them."""
 
     posterior: Posterior
-    """Its log p is −inf for the true label of a document that is the only one with this label."""
+    """log p is −inf for the true label of a document if no other document has this label."""
     truth: DocumentLabels
     weights: Floats
     """Weights of the documents, shape (n_docs,), which are 1 in a corpus without weights."""
@@ -340,5 +368,8 @@ class HeldOutPosteriors(NamedTuple):
         cls, posterior: Posterior, truth: DocumentLabels, weights: Floats
     ) -> HeldOutPosteriors:
         """Return the documents for which at least one label is possible."""
-        is_possible = ~np.isnan(posterior.log_p[:, 0])
-        return cls(posterior[is_possible], truth[is_possible], weights[is_possible])
+        # If no label is possible, log p of every label is nan.
+        has_possible_label = ~np.isnan(posterior.log_p[:, 0])
+        return cls(
+            posterior[has_possible_label], truth[has_possible_label], weights[has_possible_label]
+        )

@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.fast_dataclasses import dataclass
-from nbtext.prediction.calibration import LABEL_ARRAYS, MAX_ABS_EXPONENT, MAX_ABS_LOG, Calibration
+from nbtext.prediction.calibration import (
+    LABEL_ARRAYS,
+    MAX_ABS_EXPONENT,
+    MAX_ABS_LOG,
+    Calibration,
+    clip_to_limit,
+    round_to_nine_digits,
+)
 
 if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels
@@ -37,11 +44,31 @@ With 0.05, the log loss of frequent labels is worse. With 0.3, slopes overfit.
 OFFSET_STD = 1.0
 """Prior standard deviation of the offsets, in nats, around the offsets of all labels."""
 
-MAX_HELD_OUT_PARTS = 20
-"""Parts into which held-out documents are divided; each gets a fit to the other parts."""
+MAX_HELD_OUT_FOLDS = 20
+"""Folds of the held-out documents. Each fold is scored by a fit to all other folds."""
 
 MAX_DOCUMENT_LABEL_PAIRS = 1 << 21
-"""Documents times labels, summed over the fits to parts. A fit to 2¹⁸ takes 0.2 s."""
+"""Documents times labels, summed over the fits of all folds. A fit to 2¹⁸ takes 0.2 s."""
+
+N_SHARED = 6
+"""Number of parameters that all labels share.
+
+The flat parameters of a fit are first these six: log factor and its exponent, weight of the prior,
+common offset, rivalry and level. Then come the slopes of all labels, then their offsets. A score is
+multiplied by the factor 1 / T, so its logarithm and exponent have the opposite sign of those of T.
+The offset of a label in a `LabelCalibration` is weight · o + common offset + offset.
+"""
+
+SHARED_OFFSET_INDICES = (2, 3)
+"""Indices of the weight of the prior and the common offset."""
+
+SHARED_PRIOR_MEANS = (0.0, -0.5, 1.0, 0.0, 0.5, 0.0)
+"""Means of the standard normal priors of the shared parameters."""
+
+OPTIMIZER_OPTIONS = {"maxiter": 200, "ftol": 1e-5}
+
+MAX_BLOCK_PAIRS = 1 << 14
+"""Documents times labels of a block that fits into the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +96,7 @@ class LabelCalibration(Calibration):
         """Return the arrays that the model file stores, by name."""
         return dict(zip(LABEL_ARRAYS, (self.slopes, self.offsets, self.prior), strict=True))
 
-    def get_common_temperature(self, lengths: Ints) -> None:
+    def get_shared_temperature(self, lengths: Ints) -> None:
         """Return None, because each label also has its own slope."""
 
     def compute_log_posterior(self, scores: Floats, lengths: Ints) -> Floats:
@@ -82,25 +109,26 @@ class LabelCalibration(Calibration):
         rival_logs = _sum_rivals(np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG), self.level)
         has_known_tokens = lengths[:, np.newaxis] > 0
         log_odds = np.where(has_known_tokens, z - self.rivalry * rival_logs, self.prior)
-        return -np.logaddexp(0.0, -log_odds)
+        return -np.logaddexp(0.0, -log_odds)  # log 1/(1 + exp(−log odds))
 
     def compute_held_out_log_posterior(
         self, scores: Floats, truth: DocumentLabels, lengths: Ints, weights: Floats
     ) -> Floats:
         """Return log p(label k | d) of the documents that this calibration was fitted to.
 
-        The documents are divided into parts. The posterior of a part comes from a fit to all other
-        parts. The offsets are not fitted again, because the offset of a rare label would change
-        much without one of its documents.
+        The posterior of a fold of the documents comes from a fit to all other folds. The offsets
+        are not fitted again, because the offset of a rare label would change much without one of
+        its documents.
         """
         log_posterior = np.empty_like(scores)
         n_affordable_fits = MAX_DOCUMENT_LABEL_PAIRS // max(scores.size, 1)
-        n_parts = max(min(n_affordable_fits, MAX_HELD_OUT_PARTS), 2)
-        parts = np.arange(len(scores)) % n_parts
+        n_folds = min(max(n_affordable_fits, 2), MAX_HELD_OUT_FOLDS)
+        fold_indices = np.arange(len(scores)) % n_folds
         is_true = truth.to_mask(scores.shape[1])
-        has_known_labels = ~(is_true & np.isneginf(scores)).any(axis=1)
-        for part in range(min(n_parts, len(scores))):
-            is_held_out = parts == part
+        is_unknown = np.isneginf(scores)
+        has_known_labels = ~(is_true & is_unknown).any(axis=1)
+        for fold in range(min(n_folds, len(scores))):  # further folds are empty
+            is_held_out = fold_indices == fold
             is_fitted = has_known_labels & ~is_held_out
             calibration = fit_label_calibration(
                 scores[is_fitted],
@@ -144,21 +172,22 @@ def fit_label_calibration(
         weights = np.ones(len(scores))
     loss = _LabelLoss(scores, truth, lengths, weights, prior)
     n_labels = prior.size
-    indices = np.arange(_N_SHARED + 2 * n_labels)
+    indices = np.arange(N_SHARED + 2 * n_labels)
+    # For each fit the indices of the parameters that it may change.
     if initial is None:
-        parameters = np.concatenate((_SHARED_PRIOR_MEANS, np.ones(n_labels), np.zeros(n_labels)))
-        stages = [indices[:_N_SHARED], indices]
+        parameters = np.concatenate((SHARED_PRIOR_MEANS, np.ones(n_labels), np.zeros(n_labels)))
+        fits = [indices[:N_SHARED], indices]
     else:
-        parameters = _to_parameters(initial, prior)
-        shared_and_slopes = indices[: _N_SHARED + n_labels]
-        stages = [np.delete(shared_and_slopes, _OFFSET_INDICES)]
-    for free_indices in stages:
+        parameters = _to_parameters(initial)
+        shared_and_slopes = indices[: N_SHARED + n_labels]
+        fits = [np.delete(shared_and_slopes, SHARED_OFFSET_INDICES)]
+    for free_indices in fits:
         parameters = _minimize(loss, parameters, free_indices)
     return _to_calibration(parameters, prior)
 
 
-def _to_parameters(calibration: LabelCalibration, prior: Floats) -> Floats:
-    """Return the flat parameters of a calibration, in the order of `_N_SHARED`."""
+def _to_parameters(calibration: LabelCalibration) -> Floats:
+    """Return the flat parameters of a calibration, in the order of `N_SHARED`."""
     shared = (
         -np.log(calibration.scale),
         -calibration.exponent,
@@ -167,67 +196,42 @@ def _to_parameters(calibration: LabelCalibration, prior: Floats) -> Floats:
         calibration.rivalry,
         calibration.level,
     )
-    return np.concatenate((shared, calibration.slopes, calibration.offsets - prior))
+    offsets = calibration.offsets - calibration.prior
+    return np.concatenate((shared, calibration.slopes, offsets))
 
 
 def _to_calibration(parameters: Floats, prior: Floats) -> LabelCalibration:
     """Return the calibration with flat parameters, clipped to their bounds and rounded."""
     shared, slopes, offsets = _split_parameters(parameters)
     log_factor, factor_exponent, prior_weight, common_offset, rivalry, level = shared
-    log_scale = max(-MAX_ABS_LOG, min(-log_factor, MAX_ABS_LOG))
-    exponent = max(-MAX_ABS_EXPONENT, min(-factor_exponent, MAX_ABS_EXPONENT))
-    rivalry = max(-MAX_ABS_LOG, min(rivalry, MAX_ABS_LOG))
-    level = max(-MAX_ABS_LOG, min(level, MAX_ABS_LOG))
-    numbers = _round(np.array((np.exp(log_scale), exponent, rivalry, level)))
-    scale, exponent, rivalry, level = numbers.tolist()
+    log_scale = clip_to_limit(-log_factor, MAX_ABS_LOG)
+    exponent = clip_to_limit(-factor_exponent, MAX_ABS_EXPONENT)
     return LabelCalibration(
-        scale,
-        exponent,
-        rivalry=rivalry,
-        level=level,
-        slopes=_round(slopes),
-        offsets=_round(prior_weight * prior + common_offset + offsets),
+        scale=round_to_nine_digits(np.exp(log_scale)),
+        exponent=round_to_nine_digits(exponent),
+        rivalry=round_to_nine_digits(clip_to_limit(rivalry, MAX_ABS_LOG)),
+        level=round_to_nine_digits(clip_to_limit(level, MAX_ABS_LOG)),
+        slopes=_round_array(slopes),
+        offsets=_round_array(prior_weight * prior + common_offset + offsets),
         prior=prior,
     )
 
 
-def _round(values: Floats) -> Floats:
-    """Return the values with nine significant digits."""
-    return np.array([float(f"{value:.9g}") for value in values.tolist()])
-
-
-_N_SHARED = 6
-"""Number of parameters that all labels share.
-
-The flat parameters of a fit are first these six: log factor and its exponent, weight of the prior,
-common offset, rivalry and level. Then come the slopes of all labels, then their offsets. A score is
-multiplied by the factor 1 / T, so its logarithm and exponent have the opposite sign of those of T.
-The offset of a label in a `LabelCalibration` is weight · o + common offset + offset.
-"""
-
-_OFFSET_INDICES = (2, 3)
-"""Indices of the weight of the prior and the common offset."""
-
-_SHARED_PRIOR_MEANS = (0.0, -0.5, 1.0, 0.0, 0.5, 0.0)
-"""Means of the standard normal priors of the shared parameters."""
-
-_OPTIMIZER_OPTIONS = {"maxiter": 200, "ftol": 1e-5}
-
-_MAX_BLOCK_PAIRS = 1 << 14
-"""Documents times labels of a block that fits into the processor's cache."""
+def _round_array(values: Floats) -> Floats:
+    return np.array([round_to_nine_digits(value) for value in values.tolist()])
 
 
 def _split_parameters(parameters: Floats) -> tuple[list[float], Floats, Floats]:
     """Return the shared parameters, the slopes and the offsets."""
-    slopes, offsets = np.split(parameters[_N_SHARED:], 2)
-    return parameters[:_N_SHARED].tolist(), slopes, offsets
+    slopes, offsets = np.split(parameters[N_SHARED:], 2)
+    return parameters[:N_SHARED].tolist(), slopes, offsets
 
 
 def _minimize(loss: _LabelLoss, start: Floats, free_indices: Ints) -> Floats:
-    """Return the parameters of least loss; only those at ``free_indices`` change."""
+    """Return the parameters of least loss. Only the parameters at ``free_indices`` change."""
     from scipy.optimize import minimize
 
-    # In units of the curvature, the optimizer converges in half as many steps.
+    # With the curvature scaled to 1, the optimizer converges in half as many steps.
     units = 1 / np.sqrt(loss.compute_curvature(start)[free_indices])
 
     def compute_scaled_loss(steps: Floats) -> tuple[float, Floats]:
@@ -239,37 +243,40 @@ def _minimize(loss: _LabelLoss, start: Floats, free_indices: Ints) -> Floats:
         np.zeros(units.size),
         jac=True,
         method="L-BFGS-B",
-        options=_OPTIMIZER_OPTIONS,
+        options=OPTIMIZER_OPTIONS,
     )
     return _add_steps(start, free_indices, units * result.x)
 
 
 def _add_steps(start: Floats, free_indices: Ints, steps: Floats) -> Floats:
+    """Return a copy of ``start`` with the steps added at ``free_indices``."""
     parameters = start.copy()
     parameters[free_indices] += steps
     return parameters
 
 
 class _LabelLoss:
-    """The loss of held-out documents as a function of the flat parameters of `_N_SHARED`."""
+    """The loss of held-out documents as a function of the flat parameters of `N_SHARED`."""
 
     def __init__(
         self, scores: Floats, truth: Mask, lengths: Ints, weights: Floats, prior: Floats
     ) -> None:
-        is_known = np.isfinite(scores) & (lengths > 0)[:, np.newaxis]
-        word_scores = np.where(is_known, scores - prior, 0.0)
+        is_used = np.isfinite(scores) & (lengths > 0)[:, np.newaxis]
+        word_scores = np.where(is_used, scores - prior, 0.0)
         signs = np.where(truth, -1.0, 1.0)
-        pair_weights = is_known * weights[:, np.newaxis]
+        pair_weights = is_used * weights[:, np.newaxis]
         log_lengths = np.log(np.maximum(lengths, 1))[:, np.newaxis]
-        columns = (word_scores, signs, pair_weights, log_lengths)
-        block_size = max(_MAX_BLOCK_PAIRS // prior.size, 1)
+        arrays = (word_scores, signs, pair_weights, log_lengths)
+        block_size = max(MAX_BLOCK_PAIRS // prior.size, 1)
         self._blocks = [
-            tuple(column[start : start + block_size] for column in columns)
+            tuple(array[start : start + block_size] for array in arrays)
             for start in range(0, len(word_scores), block_size)
         ]
-        """Word scores s, signs, weights and log lengths of the documents of each block.
+        """Word scores s, signs, weights and log lengths of blocks of documents.
 
-        The sign of a label is −1 if the document has it, else 1. Unknown labels have weight 0.
+        The sign of a label is −1 if the document has it, else 1. Unknown labels, and documents
+        without known tokens, have weight 0. Log lengths have the shape (n_docs, 1), all others
+        (n_docs, n_labels).
         """
         self._prior = prior
 
@@ -277,12 +284,13 @@ class _LabelLoss:
         """Return the loss in nats and its gradient.
 
         The loss is −Σ log p of all labels that documents have or lack, plus −log of the priors of
-        the parameters.
+        the parameters. A variable that begins with ``d_`` is the derivative of the loss by the
+        variable in the rest of its name.
         """
         shared, slopes, offsets = _split_parameters(parameters)
         log_factor, exponent, prior_weight, common_offset, rivalry, level = shared
         label_offsets = prior_weight * self._prior + common_offset + offsets
-        shared_deviations = parameters[:_N_SHARED] - _SHARED_PRIOR_MEANS
+        shared_deviations = parameters[:N_SHARED] - SHARED_PRIOR_MEANS
         shared_gradient = shared_deviations.copy()
         slope_gradient = (slopes - 1) / SLOPE_STD**2
         offset_gradient = offsets / OFFSET_STD**2
@@ -297,24 +305,25 @@ class _LabelLoss:
             rival_odds = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
             rival_logs = np.log1p(rival_odds)
             signed_log_odds = signs * (z - rivalry * rival_logs)
-            # log(1 + exp(signed log odds)) without overflow
+            # The loss log(1 + exp(x)) and its derivative 1/(1 + exp(−x)) without overflow, for
+            # x = signed log odds.
             small = np.exp(-np.abs(signed_log_odds))
             losses = np.maximum(signed_log_odds, 0.0) + np.log1p(small)
             value += float((weights * losses).sum())
-            # Derivatives of the loss by the log odds, by the odds of rivals, by z, by the evidence.
             d_log_odds = weights * signs * np.where(signed_log_odds > 0, 1.0, small) / (1.0 + small)
-            d_rival = d_log_odds / (1.0 + rival_odds)
-            d_other_rivals = d_rival.sum(axis=1, keepdims=True) - d_rival
+            # Up to the factor −rivalry, the derivative by the odds of rivals.
+            d_rival_odds = d_log_odds / (1.0 + rival_odds)
+            d_odds = d_rival_odds.sum(axis=1, keepdims=True) - d_rival_odds
             is_unclipped = np.abs(z) < MAX_ABS_LOG
-            d_z = d_log_odds - rivalry * odds * d_other_rivals * is_unclipped
-            d_evidence = d_z * evidence
+            d_z = d_log_odds - rivalry * odds * d_odds * is_unclipped
+            d_log_factor = d_z * evidence
             shared_gradient += (
-                d_evidence.sum(),
-                (d_evidence * log_lengths).sum(),
+                d_log_factor.sum(),
+                (d_log_factor * log_lengths).sum(),
                 d_z.sum(axis=0) @ self._prior,
                 d_z.sum(),
                 -(d_log_odds * rival_logs).sum(),
-                -rivalry * (d_rival * rival_odds).sum(),
+                -rivalry * (d_rival_odds * rival_odds).sum(),
             )
             slope_gradient += (d_z * scaled).sum(axis=0)
             offset_gradient += d_z.sum(axis=0)
@@ -322,11 +331,14 @@ class _LabelLoss:
         return value, np.concatenate((shared_gradient, slope_gradient, offset_gradient))
 
     def compute_curvature(self, parameters: Floats) -> Floats:
-        """Return an approximate second derivative of the loss by each parameter, at least 1."""
+        """Return an approximate second derivative of the loss by each parameter, at least 1.
+
+        The approximation ignores that a change of z also changes the rivals of other labels.
+        """
         shared, slopes, offsets = _split_parameters(parameters)
         log_factor, exponent, prior_weight, common_offset, rivalry, level = shared
         label_offsets = prior_weight * self._prior + common_offset + offsets
-        shared_curvature = np.zeros(_N_SHARED)
+        shared_curvature = np.zeros(N_SHARED)
         slope_curvature = np.full(slopes.size, SLOPE_STD**-2)
         offset_curvature = np.full(slopes.size, OFFSET_STD**-2)
         for scores, _, weights, log_lengths in self._blocks:
