@@ -71,38 +71,43 @@ def select_classifier_class(statistics: CellCounts, settings: Settings) -> type[
     return import_module("nbtext.classifiers.with_attributes").AttributedClassifier
 
 
-def compute_class_prior(kind: ClassPrior, statistics: ClassStatistics) -> Floats:
+def compute_class_prior(setting: ClassPrior, statistics: ClassStatistics) -> Floats:
     """Return the class prior π_k, shape (n_classes,).
 
-    ``kind`` is ``empirical`` for D_k / D, ``smoothed:A`` for (D_k + A) / (D + A·K), ``uniform`` for
-    1 / K, or a weight for each class, divided by their sum. A class without documents has prior 0.
-    For multi-label documents, `compute_log_prior_odds` has the formula. Raise `UsageError` if a
-    class lacks a weight or no weight is above 0. Source: Gambosi's notes; IIR eq. 13.5.
+    ``setting`` is ``empirical`` for D_k / D, ``smoothed:A`` for (D_k + A) / (D + A·K), ``uniform``
+    for 1 / K, or a mapping of labels to weights, which are divided by their sum. A class without
+    documents has prior 0. For multi-label documents, `compute_log_prior_odds` has the formula.
+
+    Raise `UsageError` if a class lacks a weight or no weight is above 0.
+    Source: Gambosi's notes; IIR eq. 13.5.
     """
-    if not isinstance(kind, str):
+    has_class_weights = not isinstance(setting, str)
+    if has_class_weights:
         for label in statistics.classes:
-            if label not in kind:
+            if label not in setting:
                 raise UsageError(
                     f"the class prior has no number for class {label!r}",
                     hint="give one for every class",
                 )
-    weights = compute_prior_weights(kind, statistics)
+    weights = compute_prior_weights(setting, statistics)
     if not weights.any():
         raise UsageError(
             "the class prior leaves no class possible",
             hint="give a class of the corpus a weight above 0",
         )
-    if not statistics.posterior_type.is_exclusive and isinstance(kind, str):
-        log_odds = compute_log_prior_odds(kind, statistics.class_documents, statistics.n_documents)
+    if not statistics.posterior_type.is_exclusive and not has_class_weights:
+        log_odds = compute_log_prior_odds(
+            setting, statistics.class_documents, statistics.n_documents
+        )
         return np.asarray(1 / (1 + np.exp(-log_odds)))
     prior: Floats = weights / weights.sum()
     return prior
 
 
 def compute_declared_prior(settings: Settings, statistics: ClassStatistics) -> Floats | None:
-    """Return π_k, shape (n_classes,), or None if it is the proportions of training documents.
+    """Return π_k, shape (n_classes,).
 
-    ``statistics`` have the weights of training.
+    Return None if the prior is not declared, but equal to the proportions of training documents.
     """
     if settings.class_prior == "empirical" and settings.class_weight is None:
         return None
@@ -110,7 +115,7 @@ def compute_declared_prior(settings: Settings, statistics: ClassStatistics) -> F
 
 
 def compute_leave_one_out_prior(
-    kind: ClassPrior, statistics: ClassStatistics, label_index: int, document_weight: float
+    setting: ClassPrior, statistics: ClassStatistics, label_index: int, document_weight: float
 ) -> Floats:
     """Return π_k without one document of a class, shape (n_classes,).
 
@@ -118,34 +123,36 @@ def compute_leave_one_out_prior(
     """
     is_class = np.arange(statistics.n_classes) == label_index
     class_documents = statistics.class_documents - np.where(is_class, document_weight, 0.0)
-    weights = compute_prior_weights(kind, statistics, class_documents)
-    return weights / (weights.sum() or 1.0)
+    weights = compute_prior_weights(setting, statistics, class_documents)
+    if not weights.any():
+        return weights
+    return weights / weights.sum()
 
 
 def compute_prior_weights(
-    kind: ClassPrior, statistics: ClassStatistics, class_documents: Numbers | None = None
+    setting: ClassPrior, statistics: ClassStatistics, class_documents: Numbers | None = None
 ) -> Floats:
     """Return numbers in proportion to π_k, shape (n_classes,).
 
-    A class without documents has 0.
-    ``class_documents``, shape (n_classes,), replace the documents of the statistics.
+    The number of a class without documents is 0. ``class_documents``, shape (n_classes,), replace
+    the documents of the statistics. See `compute_class_prior` for ``setting``.
     """
     if class_documents is None:
         class_documents = statistics.class_documents
-    if not isinstance(kind, str):
-        weights = np.array([kind[label] for label in statistics.classes])
-    elif kind == "uniform":
+    if not isinstance(setting, str):
+        weights = np.array([setting[label] for label in statistics.classes])
+    elif setting == "uniform":
         weights = np.ones(len(class_documents))
-    elif kind == "empirical":
+    elif setting == "empirical":
         weights = class_documents.astype(np.float64)
     else:
-        weights = class_documents + _get_prior_pseudo_documents(kind)
+        weights = class_documents + _parse_prior_pseudo_documents(setting)
     return np.where(class_documents > 0, weights, 0.0)
 
 
-def _get_prior_pseudo_documents(kind: str) -> float:
+def _parse_prior_pseudo_documents(setting: str) -> float:
     """Return A of the class prior ``smoothed:A``."""
-    return float(kind.removeprefix("smoothed:"))
+    return float(setting.removeprefix("smoothed:"))
 
 
 LABEL_PRIOR_PSEUDO_DOCUMENTS = 0.5
@@ -153,21 +160,24 @@ LABEL_PRIOR_PSEUDO_DOCUMENTS = 0.5
 
 
 def compute_log_prior_odds(
-    kind: ClassPrior, label_documents: Numbers, n_documents: Numbers | float
+    setting: ClassPrior, label_documents: Numbers, n_documents: Numbers | float
 ) -> Floats:
-    """Return log π_k/(1 − π_k) of labels that ``label_documents`` of the documents have, in nats.
+    """Return log π_k/(1 − π_k) of labels, in nats.
 
-    The arguments have shapes that broadcast.
+    Of ``n_documents``, ``label_documents`` have the label. The two have shapes that broadcast. With
+    A of ``smoothed:A``, or for ``empirical`` A = `LABEL_PRIOR_PSEUDO_DOCUMENTS`, the odds are
+    (D_k + A) / (D − D_k + A). For ``uniform`` they are 1.
 
     >>> odds = np.exp(compute_log_prior_odds("empirical", np.array([2, 0]), 3))
     >>> odds.round(9).tolist() == [round(2.5 / 1.5, 9), round(0.5 / 3.5, 9)]
     True
     """
-    if kind == "uniform":
+    if setting == "uniform":
         return np.zeros(np.broadcast_shapes(np.shape(label_documents), np.shape(n_documents)))
     pseudo_documents = LABEL_PRIOR_PSEUDO_DOCUMENTS
-    if kind != "empirical":
-        pseudo_documents = _get_prior_pseudo_documents(str(kind))
+    if setting != "empirical":
+        # Multi-label models have no weights of classes.
+        pseudo_documents = _parse_prior_pseudo_documents(str(setting))
     log_with_label = np.log(label_documents + pseudo_documents)
     return log_with_label - np.log(n_documents - label_documents + pseudo_documents)
 
@@ -183,8 +193,8 @@ def compute_label_log_prior_odds(training: Training) -> Floats:
 def get_default_smoothing(training: Training, pseudo_count: float) -> float:
     """Return the smoothing for ``auto`` if it is not chosen by evidence.
 
-    It is ``pseudo_count`` per term, or μ, the sum over all terms, for the prior shape
-    ``background``.
+    It is ``pseudo_count`` for each term. For the prior shape ``background`` it is μ, the sum of the
+    pseudo-counts of all terms.
     """
     if training.settings.prior_shape == "symmetric":
         return pseudo_count
@@ -199,7 +209,7 @@ class Training:
     selected: Mask
     """True for the terms of texts that may contribute to scores, shape (n_terms,)."""
     smoothing: float
-    """The pseudo-count, or μ for the prior shape ``background``. Undefined until it is chosen."""
+    """The pseudo-count, or μ for the prior shape ``background``. Any number until it is chosen."""
     settings: Settings
     documents: CountedDocuments | None = None
     """All documents. None if the classifier does not need them, or the model lacks some."""
@@ -208,7 +218,7 @@ class Training:
     term_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
     """Pseudo-counts of terms that differ from ``smoothing``."""
     term_selector: Callable[[ClassStatistics], Mask] | None = None
-    """Selects terms by labels, again for fewer documents. None if labels do not select terms."""
+    """Selects terms by the labels of a part of the documents. None if selection ignores labels."""
 
     @cached_property
     def column_features(self) -> ColumnFeatures:
@@ -224,7 +234,7 @@ class Training:
         return self.term_selector(statistics)
 
     def require_all_documents(self) -> CountedDocuments:
-        """Return all documents; raise `UsageError` if the model has only a sample of them."""
+        """Return all documents. Raise `UsageError` if the model has only a sample of them."""
         if self.documents is None:
             raise UsageError(
                 "AIC and BIC need all documents, and the model keeps a sample of them",
@@ -233,9 +243,10 @@ class Training:
         return self.documents
 
     def compute_weighted_statistics(self) -> ClassStatistics:
-        """Return the statistics with weighted cells, to which pseudo-counts are added.
+        """Return the statistics with the sums of weights of terms in place of counts.
 
-        Weights of tf-idf are computed from the documents.
+        A cell is a term and a class with a count above 0. Weights of tf-idf are computed from the
+        documents.
         """
         weighting = self.settings.weighting
         if weighting == "counts":
@@ -279,7 +290,7 @@ class Classifier(ABC):
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the smoothing for ``auto``, by default that of the greatest evidence.
+        """Return the smoothing for ``auto``, by default the number of the greatest evidence.
 
         It is a pseudo-count, or μ for the prior shape ``background``.
         """
@@ -311,7 +322,7 @@ class Classifier(ABC):
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Restore the model from statistics without documents and the result of `to_arrays`.
+        """Restore the model from the result of `to_arrays` and statistics, without documents.
 
         Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
@@ -332,8 +343,8 @@ class Classifier(ABC):
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats.
 
-        A classifier that is not generative returns its scores. Also return the number of tokens
-        that count, shape (n_docs,).
+        A classifier that is not generative returns its scores instead. Also return the number of
+        tokens that count, shape (n_docs,).
         """
 
     @classmethod
@@ -357,23 +368,24 @@ class Classifier(ABC):
         """Return scores on the scale of log-probabilities, for calibration.
 
         ``scores`` and the result have the shape (n_docs, n_classes) and rank the classes of a
-        document in the same order. ``lengths`` are tokens that count, shape (n_docs,). Scores of
-        generative models are on this scale already.
+        document in the same order. ``lengths`` are tokens that count, shape (n_docs,). Only the
+        scores of `ComplementNaiveBayes` are not on this scale already.
         """
         return scores
 
     def list_calibration_variants(self) -> Sequence[Self]:
         """Return models with the same scores and different versions of `to_log_scale`.
 
-        Calibration chooses the one that makes held-out documents most probable.
+        Calibration chooses the model that makes held-out documents most probable. Only
+        `ComplementNaiveBayes` has several versions.
         """
         return (self,)
 
     @property
     def default_length_exponent(self) -> float:
-        """b of the usual temperature n^b of documents of n tokens. It is 0 for calibrated scores.
+        """b of the usual temperature n^b of documents of n tokens.
 
-        See `nbtext.prediction.calibration`.
+        It is 0 if the scores are usually calibrated. See `nbtext.prediction.calibration`.
         """
         return 0.0
 
@@ -414,16 +426,16 @@ class AdditiveClassifier(Classifier):
         """Return the contribution of each entry to the score of its class minus its rival's score.
 
         An entry is a term of a document. ``classes`` and ``rivals`` are class indices, shape
-        (n_entries,). The index −1, the rest of all documents, has the score 0. The result has the
-        shape (n_entries,), in nats, and is nan where a term excludes both classes. At most
-        `MAX_BLOCK_TERM_WEIGHTS` scores are in memory at once.
+        (n_entries,). The index −1 is the rest, the documents without a label, with the score 0. The
+        result has the shape (n_entries,), in nats, and is nan where a term excludes both classes.
+        At most `MAX_BLOCK_TERM_WEIGHTS` scores are in memory at once.
         """
         differences = np.empty(features.terms.size)
         all_entries = np.arange(differences.size)
         for entries in iter_blocks(all_entries, self.bias.size, MAX_BLOCK_TERM_WEIGHTS):
             rows = np.arange(entries.size)
             class_scores = self.score_terms(features.terms[entries], features.counts[entries])
-            # The last column has the index −1.
+            # Append a column for the rest: the index −1 finds the last column.
             scores = np.column_stack((class_scores, np.zeros(entries.size)))
             own_scores = scores[rows, classes[entries]]
             rival_scores = scores[rows, rivals[entries]]
@@ -451,7 +463,7 @@ class LinearClassifier(AdditiveClassifier):
         return scores, matrix.known_tokens
 
     def add_term_scores(self, scores: Floats, features: DocumentTermMatrix) -> None:
-        """Add weights times features to the scores, shape (n_docs, n_classes)."""
+        """Add weights times features to ``scores``, shape (n_docs, n_classes), in place."""
         n_terms = self.training.statistics.n_terms
         add_weighted_sums(scores, features, n_terms, self.compute_weights)
 
@@ -463,6 +475,7 @@ class LinearClassifier(AdditiveClassifier):
         self, features: DocumentTermMatrix, classes: Ints, rivals: Ints
     ) -> Floats:
         """Return x_jd (w_j,class − w_j,rival) of each entry, shape (n_entries,), in nats."""
+        # Features of 1 give the differences of the weights.
         unit_features = features._replace(counts=np.ones_like(features.counts))
         differences = super().compute_score_differences(unit_features, classes, rivals)
         return features.counts * differences
@@ -505,8 +518,8 @@ def get_additive_classifier(classifier: Classifier) -> AdditiveClassifier | None
 def get_attribute_likelihoods(classifier: Classifier) -> AttributeLikelihoods | None:
     """Return the distributions of the attributes in each class, or None without attributes.
 
-    `AttributedClassifier` adds their log-likelihoods to the scores. For other classifiers they
-    are only shown.
+    `AttributedClassifier` adds the log-likelihoods of the attributes to the scores. For other
+    classifiers, the distributions are only shown.
     """
     statistics = classifier.training.statistics
     settings = classifier.training.settings
@@ -514,14 +527,14 @@ def get_attribute_likelihoods(classifier: Classifier) -> AttributeLikelihoods | 
         return None
     from nbtext.classifiers.attribute_likelihoods import AttributeLikelihoods
 
-    return AttributeLikelihoods.estimate(statistics, settings, None, include_numbers=True)
+    return AttributeLikelihoods.estimate(statistics, settings, smoothing=None, include_numbers=True)
 
 
 @singledispatch
 def iter_attribute_scores(classifier: Classifier, matrix: DocumentTermMatrix) -> Iterable[Floats]:
-    """Yield the contribution of each attribute of one document to the scores.
+    """Yield the contribution of each attribute to the scores, shape (n_classes,), in nats.
 
-    Each has the shape (n_classes,), in nats.
+    ``matrix`` contains one document.
     """
     return ()
 
@@ -542,8 +555,8 @@ def compute_log_likelihood_per_token(
     """Return the log-likelihood per token under the most probable class, and the tokens.
 
     ``lengths`` are tokens that count, ``unknown_lengths`` all other tokens. Both results have the
-    shape (n_docs,), the first is in nats, and 0 for a document without tokens. Return None if the
-    model does not define probabilities of tokens.
+    shape (n_docs,). The log-likelihood is in nats, and 0 for a document without tokens. Return None
+    if the model does not define probabilities of tokens.
     """
     return None
 

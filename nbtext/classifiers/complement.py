@@ -1,8 +1,9 @@
 """Complement naive Bayes: estimate each class from the text of all other classes.
 
 θ_jk = (Σ_{l≠k} m_jl + α_j) / (Σ_{l≠k} N_l + α_0). The score of a document is Σ_j n_jd w_jk with
-w_jk = −log θ_jk, without a class prior. For tf-idf, the weights of a class are divided by the sum
-of their absolute values, which is larger for classes with much text.
+w_jk = −log θ_jk, without a class prior. m_jl is the (weighted) count of term j in class l, N_l the
+sum of these counts. For tf-idf, the weights of a class are divided by the sum of their absolute
+values, which is larger for classes with much text.
 
 The scores are not log-likelihoods. For calibration, `log_proportions` turns them into
 log-probabilities.
@@ -41,12 +42,11 @@ LENGTH_DIVISOR_ARRAY = "spread"
 """Name of the array in the model file."""
 
 
-def log_proportions(scores: Floats, size: Floats) -> Floats:
+def log_proportions(scores: Floats, sizes: Floats) -> Floats:
     """Return the logarithm of the proportion p_k of a document that belongs to class k.
 
     ``scores`` are −size · log(1 − p_k) plus a constant of the document. The scores and the result
-    have the shape (n_docs, n_classes), ``size`` has (n_docs,). −inf excludes a class and stays
-    −inf.
+    have the shape (n_docs, n_classes), ``sizes`` (n_docs,). −inf excludes a class and stays −inf.
 
     The 1 − p_k of K classes sum to K − 1. So p_k = 1 − (K − 1) q_k, where q is the softmax of
     −scores / size. For two classes p is the softmax of scores / size. Below 1 / 2K a straight line
@@ -55,11 +55,13 @@ def log_proportions(scores: Floats, size: Floats) -> Floats:
     """
     is_possible = scores > -np.inf
     differences = np.where(is_possible, scores - scores.max(axis=1, keepdims=True), 0.0)
-    scaled = differences / size[:, np.newaxis]
+    scaled = differences / sizes[:, np.newaxis]
+    # Up to a factor, 1 − p_k. The minimum avoids overflow.
     outside = np.where(is_possible, np.exp(scaled.min(axis=1, keepdims=True) - scaled), 0.0)
     n_classes = is_possible.sum(axis=1, keepdims=True)
     proportions = 1 - (n_classes - 1) * outside / outside.sum(axis=1, keepdims=True)
     threshold = 0.5 / n_classes
+    # The straight line has the value and the slope of the logarithm at the threshold.
     line = np.minimum(proportions - threshold, 0.0) / threshold
     logs = np.log(np.maximum(proportions, threshold)) + line
     return np.where(is_possible, logs + scaled / ORDER_DIVISOR, -np.inf)
@@ -67,11 +69,11 @@ def log_proportions(scores: Floats, size: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ComplementNaiveBayes(WeightedCountsClassifier):
-    """For each class the language model of all other classes.
+    """For each class the language model of all other classes, its complement.
 
-    The corpus of IIR, example 13.1, with smoothing 1. The complement of class no are the documents
-    of class yes: its θ of chinese is (5 + 1)/(8 + 6), its θ of tokyo (0 + 1)/(8 + 6). The
-    complement of class yes has (1 + 1)/(3 + 6) for both:
+    Take the corpus of IIR, example 13.1, with smoothing 1. The complement of class no is class yes,
+    so θ of chinese is (5 + 1)/(8 + 6), and θ of tokyo (0 + 1)/(8 + 6). For class yes, both are
+    (1 + 1)/(3 + 6):
 
     >>> from fractions import Fraction
     >>> from nbtext import TextClassifier
@@ -96,7 +98,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     DEFAULT_PSEUDO_COUNT: ClassVar[float] = 0.2
 
     length_divisor: float | None = None
-    """One of `LENGTH_DIVISORS`. None: `to_log_scale` returns the scores unchanged."""
+    """One of `LENGTH_DIVISORS`, or None if `to_log_scale` returns the scores unchanged."""
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
@@ -118,7 +120,10 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         return choose_smoothing_by_evidence(histogram, prior_shape)
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` without smoothing: a term of one class only would decide alone."""
+        """Raise `UsageError` without smoothing.
+
+        Otherwise a term that occurs in only one class would decide without all other terms.
+        """
         if not self.training.term_pseudo_counts.minimum(self.training.smoothing) > 0:
             raise UsageError(
                 "--classifier complement needs smoothing",
@@ -134,18 +139,19 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         """Return `log_proportions` of the scores, shape (n_docs, n_classes).
 
         The size of a document is its number of tokens times the divisor. For tf-idf, where
-        documents are vectors of unit length, the square root replaces the number.
+        documents are vectors of unit length, it is the square root of the number, times the
+        divisor.
         """
         if self.length_divisor is None:
             return scores
         exponent = 1.0
         if self.weighting == "tfidf":
             exponent = 0.5
-        size = self.length_divisor * np.maximum(lengths, 1) ** exponent
-        return log_proportions(scores, size)
+        sizes = self.length_divisor * np.maximum(lengths, 1) ** exponent
+        return log_proportions(scores, sizes)
 
     def to_arrays(self) -> Arrays:
-        """Return the weighted cells if they need documents, and the length divisor if set."""
+        """Return the sums of weights if they need documents, and the length divisor if not None."""
         arrays = dict(super().to_arrays())
         if self.length_divisor is not None:
             arrays[LENGTH_DIVISOR_ARRAY] = np.array([self.length_divisor])
@@ -162,19 +168,20 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         if LENGTH_DIVISOR_ARRAY not in arrays:
             return model
         divisors = arrays[LENGTH_DIVISOR_ARRAY]
-        is_valid = divisors.tolist() in [[divisor] for divisor in LENGTH_DIVISORS]
+        is_valid = divisors.shape == (1,) and divisors[0] in LENGTH_DIVISORS
         require_valid_model(is_valid, "its scores have no such spread")
         return replace(model, length_divisor=float(divisors[0]))
 
     @property
     def bias(self) -> Floats:
-        """0 for every class with documents, −inf for every other, shape (n_classes,)."""
+        """0 for a class with documents, −inf for a class without documents, (n_classes,)."""
         return np.where(self.counts.class_documents > 0, 0.0, -np.inf)
 
     def compute_weights(self, terms: Ints) -> Floats:
         """Return −log θ_jk times `weight_scale`, shape (n, n_classes).
 
-        Under a background prior, a term without weight in any document has the weight 0.
+        Under a background prior, θ is 0 for a term that has no weight in any document. The weight
+        of this term is 0.
         """
         probability = self.compute_probability(terms)
         logs = np.log(probability, out=np.zeros_like(probability), where=probability > 0)
@@ -184,7 +191,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def complement_tokens(self) -> Floats:
         """Σ_{l≠k} N_l, weighted tokens of scored terms in all other classes, (n_classes,)."""
         tokens = self.language_models.class_tokens
-        return np.maximum(tokens.sum() - tokens, 0.0)
+        return np.maximum(tokens.sum() - tokens, 0.0)  # rounding may leave −1e-16
 
     def _count_in_complements(self, terms: Ints) -> Numbers:
         """Return Σ_{l≠k} m_jl, shape (n, n_classes)."""
@@ -221,8 +228,9 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
     def _sum_absolute_weights(self) -> Floats:
         """Return Σ_j |log θ_jk| over terms with a weight, shape (n_classes,).
 
-        In all classes without term j, θ_jk has the same numerator. So the sum over all terms is
-        computed once, and changed by the cells, which are the terms that a class contains.
+        In all classes without term j, θ_jk has the same numerator. So the sum over the numerators
+        of all terms is computed once for all classes. For each class, the terms that it contains
+        change this sum. The denominators are added at the end.
         """
         counts = self.counts
         all_terms = np.arange(counts.n_terms)
@@ -234,9 +242,9 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         is_weighted = has_weight[counts.cell_terms]
         cell_terms = counts.cell_terms[is_weighted]
         cell_classes = counts.cell_classes[is_weighted]
-        differences = numerators[cell_terms] - counts.cell_counts[is_weighted]
+        cell_numerators = numerators[cell_terms] - counts.cell_counts[is_weighted]
         # Rounding may lose the pseudo-count next to the counts of a term of only one class.
-        cell_numerators = np.where(differences > 0, differences, pseudo_counts[cell_terms])
+        cell_numerators = np.where(cell_numerators > 0, cell_numerators, pseudo_counts[cell_terms])
         log_changes = np.log(cell_numerators) - logs[cell_terms]
         changes = np.bincount(cell_classes, log_changes, counts.n_classes)
 

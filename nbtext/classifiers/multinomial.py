@@ -4,9 +4,9 @@ log p(d, C_k) = log π_k + Σ_j n_jd log φ_jk. The probabilities of the documen
 order of its terms are omitted, because they are the same in every class. Source: IIR eq. 13.4;
 A. McCallum, K. Nigam, A comparison of event models for naive Bayes text classification (1998).
 
-Terms of documents may be weighted; complement naive Bayes shares this. Weights by counts, presence
-and logs follow from the statistics of the corpus. Weights of tf-idf need all documents, so the
-model file contains their sums as an array.
+Terms of documents may be weighted, here and in complement naive Bayes. The sums of weights by
+counts, presence and logs follow from the statistics of the corpus. The sums of tf-idf weights need
+all documents, so the model file contains them as an array.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class WeightedCountsClassifier(LinearClassifier):
 
     @classmethod
     def estimate(cls, training: Training) -> Self:
-        """Estimate the model from the counts. Weights of tf-idf also need the documents."""
+        """Estimate the model from the counts, and for tf-idf also from the documents."""
         return cls(training, training.compute_weighted_statistics())
 
     def to_arrays(self) -> Arrays:
-        """Return the weighted cells, shape (n_cells,), if they cannot be computed from counts."""
+        """Return the sums of weights, shape (n_cells,), if they do not follow from counts."""
         if self.weighting != "tfidf":
             return {}
         return {WEIGHTED_COUNTS_ARRAY: self.counts.cell_counts}
@@ -89,23 +89,22 @@ class WeightedCountsClassifier(LinearClassifier):
         Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         statistics = training.statistics
-        allowed_names: set[str] = set()
-        if training.settings.weighting == "tfidf":
-            allowed_names.add(WEIGHTED_COUNTS_ARRAY)
-        require_valid_model(
-            set(arrays) <= allowed_names, "its weighted counts do not fit its weighting"
-        )
-        if not allowed_names:
+        has_array = training.settings.weighting == "tfidf"
+        unexpected_names = set(arrays)
+        if has_array:
+            unexpected_names.discard(WEIGHTED_COUNTS_ARRAY)
+        require_valid_model(not unexpected_names, "its weighted counts do not fit its weighting")
+        if not has_array:
             return cls.estimate(training)
         # A model file omits empty arrays.
-        cells = arrays.get(WEIGHTED_COUNTS_ARRAY, np.empty(0)).astype(np.float64)
+        sums = arrays.get(WEIGHTED_COUNTS_ARRAY, np.empty(0)).astype(np.float64)
         cell_counts = statistics.cell_counts
         # Documents have unit length, so the weight of a term is at most its count.
         require_valid_model(
-            cells.shape == cell_counts.shape and np.all((cells >= 0) & (cells <= cell_counts)),
+            sums.shape == cell_counts.shape and np.all((sums >= 0) & (sums <= cell_counts)),
             "its weighted counts do not fit its counts",
         )
-        return cls(training, replace(statistics, cell_counts=cells))
+        return cls(training, replace(statistics, cell_counts=sums))
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
         """Return the documents with weights in place of counts."""
@@ -143,8 +142,10 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
 
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
-        """Return the pseudo-count of the greatest evidence, or for tf-idf the default."""
-        # For tf-idf, evidence does worse on four corpora of five.
+        """Return the pseudo-count of the greatest evidence, or for tf-idf the default.
+
+        For tf-idf, evidence does worse on four corpora of five.
+        """
         if training.settings.weighting == "tfidf":
             return get_default_smoothing(training, cls.DEFAULT_PSEUDO_COUNT)
         return super().choose_smoothing(training)
@@ -166,7 +167,7 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
         return COUNT_TEMPERATURE_EXPONENT
 
     def add_term_scores(self, scores: Floats, features: DocumentTermMatrix) -> None:
-        """Add log φ_jk times features to the scores, shape (n_docs, n_classes), in nats."""
+        """Add log φ_jk times features to ``scores``, shape (n_docs, n_classes), in place."""
         self.language_models.add_log_probabilities(scores, features)
 
     def compute_weights_vs_rest(self, overall: Self, terms: Ints) -> Floats:
@@ -199,8 +200,8 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
         self._require_exact_subtraction()
         scores, lengths, unknown_lengths = compute_leave_one_out_scores(
             self.language_models,
-            apply_additive_weighting(documents, self.weighting),
-            documents.matrix,
+            documents=apply_additive_weighting(documents, self.weighting),
+            tokens=documents.matrix,
         )
         weights = documents.compute_weights(self.counts)
         self._add_leave_one_out_priors(scores, documents.classes, weights)
@@ -217,23 +218,23 @@ class MultinomialNaiveBayes(WeightedCountsClassifier, LabelClassifier):
         """Raise `UsageError` if `leave_one_out` would not be exact."""
         if self.is_leave_one_out_exact(self.training.settings, self.counts.weight_unit):
             return
-        condition = " with weights of documents or classes"
-        if self.weighting == "tfidf":
-            condition = ""
+        condition = ""
+        if self.weighting == "log":
+            condition = " with weights of documents or classes"
         raise UsageError(
             f"leave-one-out is not exact for --weighting {self.weighting}{condition}",
             hint="cross-validate with folds",
         )
 
     def _add_leave_one_out_priors(self, scores: Floats, classes: Ints, weights: Floats) -> None:
-        """Add log π_k without the document to the scores of each document, in nats.
+        """Add log π_k without the document to ``scores`` of each document in place, in nats.
 
-        ``scores`` has the shape (n_docs, n_classes), ``classes`` and ``weights`` of the documents
+        ``scores`` have the shape (n_docs, n_classes), ``classes`` and ``weights`` of the documents
         (n_docs,). All documents of one class and weight have the same prior.
         """
-        kind = self.training.settings.class_prior
+        setting = self.training.settings.class_prior
         for label_index, weight in set(zip(classes.tolist(), weights.tolist(), strict=True)):
-            prior = compute_leave_one_out_prior(kind, self.counts, label_index, weight)
+            prior = compute_leave_one_out_prior(setting, self.counts, label_index, weight)
             has_prior = (classes == label_index) & (weights == weight)
             scores[has_prior] += log(prior)
 
@@ -271,11 +272,11 @@ def compute_multinomial_likelihood_per_token(
     """
     if classifier.weighting != "counts":
         return None
-    best = scores.argmax(axis=1)
-    tokens = lengths + unknown_lengths
-    best_scores = scores[np.arange(best.size), best]
-    likelihood = subtract_scores(best_scores, classifier.bias[best])
+    classes = scores.argmax(axis=1)
+    class_scores = scores[np.arange(classes.size), classes]
+    log_likelihood = subtract_scores(class_scores, classifier.bias[classes])
     log_unseen = classifier.language_models.estimate_log_unseen_probability()
-    likelihood += times_log(unknown_lengths, log_unseen[best])
-    per_token = np.divide(likelihood, tokens, out=np.zeros(best.size), where=tokens > 0)
+    log_likelihood += times_log(unknown_lengths, log_unseen[classes])
+    tokens = lengths + unknown_lengths
+    per_token = np.divide(log_likelihood, tokens, out=np.zeros(classes.size), where=tokens > 0)
     return per_token, tokens
