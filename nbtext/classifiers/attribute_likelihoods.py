@@ -1,8 +1,11 @@
-"""Attributes, the values of a document other than its text: their likelihoods, or as features.
+"""Likelihoods of attributes, the values of a document other than its text; attributes as features.
 
 In every class each attribute has a distribution of its own. Under the naive Bayes assumption, the
-log-likelihoods are added to the score of the text. Other classifiers have attributes among their
-features (`ColumnFeatures`, `NumberStandardizer`).
+log-likelihoods are added to the score of the text. For classifiers that have attributes among their
+features there are `ColumnFeatures` and `NumberStandardizer`.
+
+An attribute is a category, a count or a number. Documents may lack its value. Counts and numbers
+are the columns of ``DocumentTermMatrix.values``, counts first.
 
 - Categories have a categorical distribution with a Dirichlet prior, like terms of a text:
   log p(a | C_k) = log φ_ak. Source: T. Mitchell, Machine learning (1997), section 6.9, and 6.9.1
@@ -69,13 +72,13 @@ def _split_value_pseudo_counts(
     category_terms = [make_category_term(name, value) for value in pseudo_counts]
     terms = statistics.vocabulary.find(category_terms)
     term_pseudo_counts = {}
-    unseen = []
+    unseen_pseudo_counts = []
     for term, pseudo_count in zip(terms, pseudo_counts.values(), strict=True):
         if term >= 0:
             term_pseudo_counts[term] = pseudo_count
-        else:
-            unseen.append(pseudo_count)
-    return term_pseudo_counts, unseen
+        else:  # No document has the value.
+            unseen_pseudo_counts.append(pseudo_count)
+    return term_pseudo_counts, unseen_pseudo_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +89,11 @@ class CategoricalAttribute:
     language_models: LanguageModels
     value_pseudo_counts: Mapping[str, float]
     """Pseudo-counts that the user set for single values, by value."""
-    unseen_pseudo_count: float
-    """Pseudo-count of any other value that no training document has; nan if there is none."""
+    unnamed_pseudo_count: float
+    """Pseudo-count of each other declared value that no training document has.
+
+    It is nan if no such value is possible.
+    """
 
     @classmethod
     def estimate(
@@ -101,21 +107,23 @@ class CategoricalAttribute:
         """Estimate the distributions.
 
         With ``smoothing`` None, choose the pseudo-count of the greatest evidence. ``n_declared`` is
-        the number of possible values, None if only values of the corpus and of the settings are
-        possible. Raise `UsageError` if more values occur than are declared.
+        the number of possible values. None means that only values of the corpus and of the settings
+        are possible. Raise `UsageError` if more values occur than are declared.
         """
         selected = mask_attribute(statistics.vocabulary, name)
         value_pseudo_counts = get_value_pseudo_counts(settings, name)
-        term_pseudo_counts, unseen = _split_value_pseudo_counts(
+        term_pseudo_counts, unseen_pseudo_counts = _split_value_pseudo_counts(
             statistics, name, value_pseudo_counts
         )
-        n_named = int(np.count_nonzero(selected)) + len(unseen)
+        n_unseen = len(unseen_pseudo_counts)
+        # Values that occur in the corpus or in the settings.
+        n_named = int(np.count_nonzero(selected)) + n_unseen
         if n_declared is not None and n_declared < n_named:
             raise UsageError(
                 f"{name!r} has {n_named:,} values, and {n_declared:,} are declared",
                 hint=f"declare at least {name}={n_named}",
             )
-        # Otherwise values that do not occur have probability 0.
+        # A background prior and maximum likelihood give other values probability 0.
         is_smoothed = settings.prior_shape != "background" and settings.estimate != "ml"
         n_unnamed = 0
         if n_declared is not None and is_smoothed:
@@ -131,34 +139,38 @@ class CategoricalAttribute:
             prior_shape=settings.prior_shape,
             estimate=settings.estimate,
             term_pseudo_counts=TermPseudoCounts.from_mapping(term_pseudo_counts, smoothing),
-            n_unseen_outcomes=len(unseen) + n_unnamed,
-            extra_unseen_pseudo_counts=sum(unseen) - smoothing * len(unseen),
+            n_unseen_outcomes=n_unseen + n_unnamed,
+            extra_unseen_pseudo_counts=sum(unseen_pseudo_counts) - smoothing * n_unseen,
             has_declared_outcomes=n_declared is not None and is_smoothed,
         )
-        unseen_pseudo_count = np.nan
+        unnamed_pseudo_count = np.nan
         if n_unnamed:
-            unseen_pseudo_count = smoothing
-        return cls(name, models, value_pseudo_counts, unseen_pseudo_count)
+            unnamed_pseudo_count = smoothing
+        return cls(name, models, value_pseudo_counts, unnamed_pseudo_count)
 
     def get_unseen_pseudo_counts(self, values: Names) -> Floats:
         """Return the pseudo-counts of possible values that no training document has, shape (n,).
 
-        It is nan for all other values, and for missing values, which are "".
+        The result is nan for impossible values, for values that a training document has, and for
+        missing values, which are "".
         """
         category_terms = [make_category_term(self.name, value) for value in values]
         terms = self.language_models.statistics.vocabulary.find(category_terms)
         pseudo_counts = np.full(len(values), np.nan)
         for index, (value, term) in enumerate(zip(values, terms, strict=True)):
-            if value and term < 0:
-                pseudo_counts[index] = self.value_pseudo_counts.get(value, self.unseen_pseudo_count)
+            is_unseen = term < 0
+            if value and is_unseen:
+                pseudo_counts[index] = self.value_pseudo_counts.get(
+                    value, self.unnamed_pseudo_count
+                )
         return pseudo_counts
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix, column: int) -> Ints:
-        """Add log p(a_d | C_k) to the scores, shape (n_docs, n_classes), in nats.
+        """Add log p(a_d | C_k) to ``scores``, shape (n_docs, n_classes), in place, in nats.
 
-        ``column`` is the index of the attribute among categorical attributes. A missing value adds
-        0, and so does an impossible value. Return the number of values that count in each
-        document, 0 or 1, shape (n_docs,).
+        ``column`` is the index of the attribute among categorical attributes. Missing and
+        impossible values add 0. Return the number of values that count in each document, 0 or 1,
+        shape (n_docs,).
         """
         models = self.language_models
         entries = matrix.select_terms(models.selected)
@@ -181,7 +193,8 @@ def _choose_category_smoothing(
     histogram = build_count_histogram(statistics, selected, prior_shape)
     if n_unseen:
         n_values = int(np.count_nonzero(selected)) + n_unseen
-        histogram = histogram._replace(base_measure=np.full(1, 1 / n_values), n_terms=n_values)
+        uniform = np.full(1, 1 / n_values)  # one number for all values
+        histogram = histogram._replace(base_measure=uniform, n_terms=n_values)
     return choose_smoothing_by_evidence(histogram, prior_shape)
 
 
@@ -204,7 +217,7 @@ class PoissonAttributes:
 
     @property
     def informative_columns(self) -> Mask:
-        """True for counts that are not always 0, shape (n_columns,). All others are ignored."""
+        """True for counts that are not always 0, shape (n_columns,). Other counts are ignored."""
         return np.asarray(np.any(self.rates > 0, axis=0))
 
     def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
@@ -214,7 +227,7 @@ class PoissonAttributes:
         """
         rates = self.rates[:, column]
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_powers = np.where(values > 0, values * np.log(rates), 0.0)
+            log_powers = np.where(values > 0, values * np.log(rates), 0.0)  # 0 log 0 is 0
         log_factorials = np.array([math.lgamma(count + 1) for count in values[:, 0].tolist()])
         return log_powers - rates - log_factorials[:, np.newaxis]
 
@@ -234,17 +247,18 @@ class NormalAttributes:
 
         Raise `UsageError` if a number varies in the corpus but not in a class.
         """
-        corpus_mean, corpus_variance = mean_and_variance(moments.sum_classes())
-        mean, variance = mean_and_variance(moments)
+        corpus_mean, corpus_variance = compute_mean_and_variance(moments.sum_classes())
+        mean, variance = compute_mean_and_variance(moments)
         n = moments.documents
         n_smoothed = n + smoothing
+        # Each distribution is a mixture of the distributions of its class and of the corpus.
         class_weight = np.divide(n, n_smoothed, out=np.zeros(n.shape), where=n_smoothed > 0)
         corpus_weight = 1 - class_weight
         between_variance = class_weight * corpus_weight * (mean - corpus_mean) ** 2
         variances = class_weight * variance + corpus_weight * corpus_variance + between_variance
-        is_flat = (corpus_variance > 0) & ~(variances > 0)
-        if np.any(is_flat):
-            label_index, column = np.argwhere(is_flat)[0].tolist()
+        is_constant = (corpus_variance > 0) & ~(variances > 0)
+        if np.any(is_constant):
+            label_index, column = np.argwhere(is_constant)[0].tolist()
             raise UsageError(
                 f"in class {classes[label_index]} all documents have the same {names[column]!r}",
                 hint="leave estimate and --smoothing as they are",
@@ -253,7 +267,7 @@ class NormalAttributes:
 
     @property
     def informative_columns(self) -> Mask:
-        """True for numbers with a variance, shape (n_columns,). All others are ignored."""
+        """True for numbers that vary, shape (n_columns,). Other numbers are ignored."""
         return np.asarray(np.all(self.variances > 0, axis=0))
 
     def compute_log_likelihood(self, column: int, values: Floats) -> Floats:
@@ -270,17 +284,18 @@ class NormalAttributes:
 
 
 def add_column_log_likelihoods(
-    columns: PoissonAttributes | NormalAttributes, scores: Floats, values: Floats
+    distributions: PoissonAttributes | NormalAttributes, scores: Floats, values: Floats
 ) -> Ints:
-    """Add the log-likelihoods of counts or numbers to the scores, shape (n_docs, n_classes).
+    """Add the log-likelihoods of counts or numbers to ``scores`` in place.
 
-    ``values`` have the shape (n_docs, n_columns), nan for a missing value, which adds 0. Return the
-    number of values that count in each document, shape (n_docs,).
+    ``scores`` have the shape (n_docs, n_classes), ``values`` (n_docs, n_columns). A missing value
+    is nan and adds 0. Return the number of values that count in each document, shape (n_docs,).
     """
-    is_used = np.isfinite(values) & columns.informative_columns
+    is_used = np.isfinite(values) & distributions.informative_columns
     for column in np.flatnonzero(is_used.any(axis=0)).tolist():
         rows = np.flatnonzero(is_used[:, column])
-        scores[rows] += columns.compute_log_likelihood(column, values[rows, column, np.newaxis])
+        column_values = values[rows, column, np.newaxis]
+        scores[rows] += distributions.compute_log_likelihood(column, column_values)
     return np.asarray(np.count_nonzero(is_used, axis=1))
 
 
@@ -311,7 +326,7 @@ class AttributeLikelihoods:
         categorical = _estimate_categorical(statistics, settings, smoothing)
         moments = statistics.moments
         if moments is None:
-            return cls(categorical, None, None)
+            return cls(categorical, counts=None, numbers=None)
         names = statistics.attributes
         count_moments, number_moments = moments.split_columns(len(names.counts))
         pseudo_documents = get_pseudo_documents(settings)
@@ -331,7 +346,8 @@ class AttributeLikelihoods:
     def get_unseen_pseudo_counts(self, values: AttributeValues) -> Floats | None:
         """Return `DocumentTermMatrix.unseen_pseudo_counts` of documents with these values.
 
-        The shape is (n_docs, n_categorical). None if no value has an unseen pseudo-count.
+        The values of a document without attributes are empty. The shape of the result is
+        (n_docs, n_categorical). It is None if no value has an unseen pseudo-count.
         """
         has_unseen = [
             attribute.language_models.n_unseen_outcomes > 0 for attribute in self.categorical
@@ -345,15 +361,16 @@ class AttributeLikelihoods:
         return np.column_stack(columns)
 
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Ints:
-        """Add the log-likelihoods of all attributes to the scores, shape (n_docs, n_classes).
+        """Add the log-likelihoods of all attributes to ``scores`` in place.
 
-        Return the number of attributes that count in each document, shape (n_docs,).
+        ``scores`` have the shape (n_docs, n_classes). Return the number of attributes that count in
+        each document, shape (n_docs,).
         """
         n_attributes = np.zeros(matrix.n_documents, np.int64)
         for index, attribute in enumerate(self.categorical):
-            n_attributes = n_attributes + attribute.add_log_likelihood(scores, matrix, index)
-        for columns, values in self._iter_columns(matrix):
-            n_attributes = n_attributes + add_column_log_likelihoods(columns, scores, values)
+            n_attributes += attribute.add_log_likelihood(scores, matrix, index)
+        for distributions, values in self._iter_columns(matrix):
+            n_attributes += add_column_log_likelihoods(distributions, scores, values)
         return n_attributes
 
     def add_leave_one_out(
@@ -363,7 +380,7 @@ class AttributeLikelihoods:
         statistics: ClassStatistics,
         settings: Settings,
     ) -> Ints:
-        """Add the log-likelihoods of training documents to the scores.
+        """Add the log-likelihoods of training documents to ``scores`` in place.
 
         The likelihoods of a document are estimated from all other documents. Arguments and result
         have the shapes of `add_log_likelihood`.
@@ -375,44 +392,45 @@ class AttributeLikelihoods:
             )
             scores += log_likelihood
             n_attributes += counts
-        pseudo_documents = get_pseudo_documents(settings)
         if statistics.moments is None or documents.matrix.values is None:
             return n_attributes
+        pseudo_documents = get_pseudo_documents(settings)
         n_counts = len(statistics.attributes.counts)
         for column, name in enumerate(statistics.attributes.number_columns):
             values = documents.matrix.values[:, column]
-            # The moments of all other documents, with a column for each document.
+            # Column d of these moments is the attribute in all documents except d.
             moments = statistics.moments.leave_one_out(column, values, documents.classes)
-            likelihoods: PoissonAttributes | NormalAttributes
+            distributions: PoissonAttributes | NormalAttributes
             if column < n_counts:
-                likelihoods = PoissonAttributes.estimate(moments, pseudo_documents)
+                distributions = PoissonAttributes.estimate(moments, pseudo_documents)
             else:
                 names = [name for _ in range(values.size)]
-                likelihoods = NormalAttributes.estimate(
+                distributions = NormalAttributes.estimate(
                     moments, pseudo_documents, names, statistics.classes
                 )
-            has_value = ~np.isnan(values) & likelihoods.informative_columns
-            for row in np.flatnonzero(has_value).tolist():
+            is_used = ~np.isnan(values) & distributions.informative_columns
+            for row in np.flatnonzero(is_used).tolist():
                 value = values[row : row + 1, np.newaxis]
-                scores[row] += likelihoods.compute_log_likelihood(row, value)[0]
-            n_attributes += has_value
+                [log_likelihood] = distributions.compute_log_likelihood(row, value)
+                scores[row] += log_likelihood
+            n_attributes += is_used
         return n_attributes
 
     def iter_log_likelihoods(self, matrix: DocumentTermMatrix, n_classes: int) -> Iterator[Floats]:
         """Yield the log-likelihood of each attribute of one document, (n_classes,), in nats.
 
-        The attributes have the order of the values of the document.
+        The order is that of the values of the document. Unused values have the log-likelihood 0.
         """
         for index, attribute in enumerate(self.categorical):
             scores = np.zeros((1, n_classes))
             attribute.add_log_likelihood(scores, matrix, index)
             yield scores[0]
-        for columns, values in self._iter_columns(matrix):
+        for distributions, values in self._iter_columns(matrix):
             for column in range(values.shape[1]):
                 scores = np.zeros((1, n_classes))
-                single_value = np.full_like(values, np.nan)
+                single_value = np.full_like(values, np.nan)  # all other values are missing
                 single_value[0, column] = values[0, column]
-                add_column_log_likelihoods(columns, scores, single_value)
+                add_column_log_likelihoods(distributions, scores, single_value)
                 yield scores[0]
 
     def compute_fits(self, statistics: ClassStatistics, settings: Settings) -> list[ComponentFit]:
@@ -463,7 +481,7 @@ class AttributeLikelihoods:
 def _estimate_categorical(
     statistics: ClassStatistics, settings: Settings, smoothing: Sequence[float] | None
 ) -> tuple[CategoricalAttribute, ...]:
-    """Estimate the categorical attributes, see `AttributeLikelihoods.estimate`."""
+    """Estimate the categorical attributes. See `AttributeLikelihoods.estimate`."""
     names = statistics.attributes.categorical
     pseudo_counts: Sequence[float | None] | None = smoothing
     if pseudo_counts is None:
@@ -501,8 +519,8 @@ def _list_column_fits(
         log_likelihood = fits.log_likelihood[:, column]
         fit = MaximumLikelihoodFit(
             float(log_likelihood.sum()),
-            n_class_parameters * log_likelihood.size,
-            int(moments.documents[:, column].sum()),
+            n_parameters=n_class_parameters * log_likelihood.size,
+            n_observations=int(moments.documents[:, column].sum()),
         )
         evidence = None
         if has_prior:
@@ -539,8 +557,8 @@ def measure_normal_fits(moments: Moments, smoothing: float) -> ColumnFits:
     corpus and κ = ν = α, which is ``smoothing``. Source: Gelman et al. (2013), section 3.3.
     """
     n = moments.documents
-    mean, variance = mean_and_variance(moments)
-    corpus_mean, corpus_variance = mean_and_variance(moments.sum_classes())
+    mean, variance = compute_mean_and_variance(moments)
+    corpus_mean, corpus_variance = compute_mean_and_variance(moments.sum_classes())
     with np.errstate(invalid="ignore", divide="ignore"):
         prior_squares = smoothing * corpus_variance
         mean_shift = smoothing / (smoothing + n) * (mean - corpus_mean) ** 2
@@ -557,7 +575,7 @@ def measure_normal_fits(moments: Moments, smoothing: float) -> ColumnFits:
     )
 
 
-def get_fixed_smoothing(settings: Settings, name: str = "") -> float | None:
+def get_fixed_smoothing(settings: Settings, name: str | None = None) -> float | None:
     """Return the pseudo-count that the settings fix for the values of an attribute.
 
     Without a ``name``, return the number that the settings fix for all attributes. Return None if
@@ -568,7 +586,7 @@ def get_fixed_smoothing(settings: Settings, name: str = "") -> float | None:
         return 0.0
     if isinstance(settings.smoothing, (int, float)):
         return float(settings.smoothing)
-    if name and get_value_pseudo_counts(settings, name):
+    if name is not None and get_value_pseudo_counts(settings, name):
         return _get_named_pseudo_counts(settings)[DEFAULT_TERM]
     return None
 
@@ -601,7 +619,7 @@ def _get_named_pseudo_counts(settings: Settings) -> Mapping[str, float]:
     return {}
 
 
-def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
+def compute_mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
     """Return mean Σx/n and variance Σx²/n − (Σx/n)², in the shapes of the moments.
 
     Both are 0 where n is 0. The moments are exact fractions, and only the results are rounded.
@@ -614,7 +632,10 @@ def mean_and_variance(moments: Moments) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class NumberStandardizer:
-    """Standardises the last columns of counts and numbers of a document: (x − centre) / scale."""
+    """Standardises the last columns of counts and numbers: (x − centre) / scale.
+
+    Text classifiers with only numbers among their features leave out the first columns, the counts.
+    """
 
     centres: Floats
     """The means over the corpus, shape (n_columns,)."""
@@ -633,10 +654,10 @@ class NumberStandardizer:
         if statistics.moments is None:
             return cls(np.empty(0), np.empty(0))
         _, columns = statistics.moments.split_columns(first_column)
-        means, variances = mean_and_variance(columns.sum_classes())
-        mean = means[0]
-        variance = variances[0]
-        return cls(mean, np.sqrt(np.where((variance > 0) & scaled, variance, 1.0)))
+        [means], [variances] = compute_mean_and_variance(columns.sum_classes())
+        if not scaled:
+            return cls(means, np.ones_like(means))
+        return cls(means, np.sqrt(np.where(variances > 0, variances, 1.0)))
 
     def standardize(self, matrix: DocumentTermMatrix) -> Floats:
         """Return the standardised numbers of documents, shape (n_docs, n_columns).
@@ -655,8 +676,8 @@ class NumberStandardizer:
 class ColumnFeatures:
     """The features of a classifier that has all attributes among its features.
 
-    A category is a feature that is 1 in the documents that have it. Counts and numbers are
-    standardised features.
+    Each category, a value of a categorical attribute, is a feature that is 1 in its documents.
+    Counts and numbers are standardised features.
     """
 
     scored_terms: Mask
