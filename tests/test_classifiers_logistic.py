@@ -30,7 +30,7 @@ from nbtext.classifiers.logistic import (
     LogisticProblem,
     LogisticRegression,
     _Vector,
-    minimise,
+    minimize_by_lbfgs,
 )
 from nbtext.counts.counting import Analysis
 from nbtext.counts.statistics import estimate_statistics
@@ -152,7 +152,7 @@ def test_strengths_of_a_large_corpus_are_compared_with_few_iterations(
         < ended.outcome.excess
         <= MAX_SEARCH_EXCESS_NATS
     )
-    assert ended.outcome.iterations < settled.outcome.iterations
+    assert ended.outcome.n_iterations < settled.outcome.n_iterations
 
 
 @pytest.mark.repeated
@@ -268,7 +268,7 @@ def test_unconverged_fit_warns_after_training_and_after_loading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert list_warnings(fitted().fitted) == []
-    monkeypatch.setattr(logistic, "minimise", partial(minimise, max_iterations=1))
+    monkeypatch.setattr(logistic, "minimize_by_lbfgs", partial(minimize_by_lbfgs, max_iterations=1))
     model = fitted(l2=0.001)
     model.save("m")
     for each in (model, TextClassifier.load("m")):
@@ -391,7 +391,7 @@ def test_minimum_matches_scipy_and_the_excess_estimate_is_accurate(seed: int, l2
         options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-9},
     )
     for precision in (1e-7, 1e-3):
-        fit = minimise(problem, l2, problem.make_start(), precision, 10_000)
+        fit = minimize_by_lbfgs(problem, l2, problem.make_start(), precision, 10_000)
         assert fit.excess <= precision
         here = objective(
             weights_of(problem, fit.point, scales), fit.point.bias, features, scales, classes, l2
@@ -405,7 +405,7 @@ def test_single_precision_probabilities_match_scikit_learn(l2: float) -> None:
     for seed in range(rounds(2, 5)):
         features, scales, classes = draw_rows(seed, 300, equal=True)
         problem = problem_of(features, scales, classes, np.float32)
-        point = minimise(problem, l2, problem.make_start(), MAX_SETTLED_EXCESS_NATS).point
+        point = minimize_by_lbfgs(problem, l2, problem.make_start(), MAX_SETTLED_EXCESS_NATS).point
         oracle = Oracle(C=1 / l2, tol=1e-10, max_iter=10_000).fit(features * scales[:, 0], classes)
         assert softmax(point.products + point.bias, axis=1) == pytest.approx(
             oracle.predict_proba(features * scales[:, 0]), abs=5e-4
@@ -415,7 +415,8 @@ def test_single_precision_probabilities_match_scikit_learn(l2: float) -> None:
 def test_more_iterations_never_increase_the_excess_in_single_precision() -> None:
     problem = problem_of(*draw_rows(3, 200, 12, alone=False), np.float32)
     excesses = [
-        minimise(problem, 0.001, problem.make_start(), 0.0, most).excess for most in range(40)
+        minimize_by_lbfgs(problem, 0.001, problem.make_start(), 0.0, most).excess
+        for most in range(40)
     ]
     assert excesses == sorted(excesses, reverse=True)
     assert excesses[-1] < MAX_SETTLED_EXCESS_NATS
@@ -423,25 +424,25 @@ def test_more_iterations_never_increase_the_excess_in_single_precision() -> None
 
 def test_unconverged_fit_reports_iterations_and_excess() -> None:
     problem = problem_of(*draw_rows(1))
-    fit = minimise(problem, 0.01, problem.make_start(), max_iterations=2)
-    assert fit.iterations == 2
+    fit = minimize_by_lbfgs(problem, 0.01, problem.make_start(), max_iterations=2)
+    assert fit.n_iterations == 2
     assert fit.excess > MAX_SEARCH_EXCESS_NATS
-    assert minimise(problem, 0.01, problem.make_start()).excess <= MAX_SEARCH_EXCESS_NATS
+    assert minimize_by_lbfgs(problem, 0.01, problem.make_start()).excess <= MAX_SEARCH_EXCESS_NATS
 
 
 def test_start_at_the_minimum_needs_no_iteration() -> None:
     problem = problem_of(*draw_rows(1))
-    fit = minimise(problem, 0.1, problem.make_start())
-    again = minimise(problem, 0.1, fit.point)
-    assert fit.iterations > 0
-    assert again.iterations == 0
+    fit = minimize_by_lbfgs(problem, 0.1, problem.make_start())
+    again = minimize_by_lbfgs(problem, 0.1, fit.point)
+    assert fit.n_iterations > 0
+    assert again.n_iterations == 0
     assert again.point.coefficients.tobytes() == fit.point.coefficients.tobytes()
 
 
 def test_strong_penalty_leaves_the_class_proportions() -> None:
     features, scales, classes = draw_rows(5, 40)
     problem = problem_of(features, scales, classes)
-    fit = minimise(problem, 1e9, problem.make_start())
+    fit = minimize_by_lbfgs(problem, 1e9, problem.make_start())
     assert np.abs(problem.compute_scaled_weights(fit.point.coefficients)).max() < 1e-6
     assert np.exp(fit.point.bias) / np.exp(fit.point.bias).sum() == pytest.approx(
         np.bincount(classes) / 40
@@ -455,7 +456,8 @@ def test_class_without_documents_is_impossible_and_changes_nothing(seed: int) ->
     problem = problem_of(features, scales, classes)
     others = problem_of(features, scales[:, [0, 2]], classes // 2)
     one, other = (
-        minimise(each, 0.3, each.make_start(), 1e-10, 10_000).point for each in (problem, others)
+        minimize_by_lbfgs(each, 0.3, each.make_start(), 1e-10, 10_000).point
+        for each in (problem, others)
     )
     assert one.bias[1] == -np.inf
     assert one.bias[[0, 2]] == pytest.approx(other.bias, abs=1e-3)

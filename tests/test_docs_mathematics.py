@@ -153,7 +153,7 @@ FORMULAS = {
     "average by evidence": "classifiers.average.EnsembleClassifier.joint_log_likelihood",
     "average, weight of a member": "classifiers.average.EnsembleWeights.compute_member_weights",
     "average, fit": "classifiers.average.fit_ensemble_weights",
-    "logistic, fit": "classifiers.logistic.minimise",
+    "logistic, fit": "classifiers.logistic.minimize_by_lbfgs",
     "posterior of K classes": "prediction.posterior.normalize_log_joint",
     "posterior of two classes": "prediction.posterior.normalize_log_joint",
     "log odds": "prediction.posterior.Posterior.compute_log_odds",

@@ -104,7 +104,7 @@ class BernoulliNaiveBayes(LabelClassifier):
 
     @property
     def default_length_exponent(self) -> float:
-        """`COUNT_TEMPERATURE_EXPONENT`."""
+        """b of the usual temperature, `COUNT_TEMPERATURE_EXPONENT`."""
         return COUNT_TEMPERATURE_EXPONENT
 
     @cached_property
@@ -118,12 +118,12 @@ class BernoulliNaiveBayes(LabelClassifier):
     def compute_weights(self, terms: Ints) -> Floats:
         """Return log θ_jk − log(1 − θ_jk), shape (n, n_classes), in nats.
 
-        Where θ_jk is 1, return log θ_jk: the bias omits log(1 − θ_jk).
+        Where θ_jk is 1, return log θ_jk, because the bias omits log(1 − θ_jk).
         """
         return log(self.compute_probability(terms)) - self._compute_log_absence(terms)
 
     def compute_weights_vs_rest(self, overall: Self, terms: Ints) -> Floats:
-        """Return log θ_jk/(1 − θ_jk) minus the same of documents outside the class, in nats.
+        """Return log θ_jk/(1 − θ_jk) minus this logarithm for documents outside the class, in nats.
 
         The shape is (n, n_classes).
         """
@@ -131,7 +131,7 @@ class BernoulliNaiveBayes(LabelClassifier):
         return self.compute_weights(terms) - np.log(presence) + np.log(absence)
 
     def compute_bias_vs_rest(self, overall: Self) -> Floats:
-        """Return Σ_j log(1 − θ_jk) minus the same of documents outside the class, in nats.
+        """Return Σ_j log(1 − θ_jk) minus this sum for documents outside the class, in nats.
 
         The shape is (n_classes,).
         """
@@ -160,23 +160,24 @@ class BernoulliNaiveBayes(LabelClassifier):
         return matrix._replace(counts=np.ones_like(matrix.counts))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return bias and weights times features, and the tokens that count.
+        """Return log p(d, C_k), shape (n_docs, n_classes), and the tokens that count, (n_docs,).
 
-        Without smoothing the score is −inf if a document lacks a term that all documents of the
-        class contain.
+        Without smoothing, log p is −inf if a document lacks a term that all documents of the class
+        contain.
         """
         scores, lengths = super().joint_log_likelihood(matrix)
         min_pseudo_count = self.training.term_pseudo_counts.minimum(self.training.smoothing)
-        # Next to a count, rounding loses a tiny pseudo-count.
+        # Rounding of the sum with a count loses a tiny pseudo-count.
         is_unsmoothed = min_pseudo_count + 1 == 1
         if is_unsmoothed:
             self._exclude_classes_of_absent_terms(scores, matrix)
         return scores, lengths
 
     def _exclude_classes_of_absent_terms(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
-        """Set scores to −inf where the document lacks a term that all documents of a class contain.
+        """Set ``scores`` to −inf if a document lacks a term that all documents of a class contain.
 
-        ``scores`` have the shape (n_docs, n_classes).
+        ``scores`` have the shape (n_docs, n_classes). The bias omits these terms, which are certain
+        in the class.
         """
         scored_terms = self.get_scored_terms()
         features = self.compute_features(matrix.select_terms(scored_terms))
@@ -194,7 +195,7 @@ class BernoulliNaiveBayes(LabelClassifier):
     def compute_absence_probability(self, terms: Ints) -> Floats:
         """Return 1 − θ_jk, shape (n, n_classes).
 
-        It is not computed from θ_jk, so under any smoothing rounding leaves it above 0.
+        Because it is not computed from θ_jk, it stays above 0 under any smoothing.
         """
         n_documents = self.training.statistics.class_documents
         presence, absence = self.compute_pseudo_counts(terms)
@@ -234,15 +235,17 @@ class BernoulliNaiveBayes(LabelClassifier):
         """Return the documents of each class that contain each term, shape (n, n_classes)."""
         return self.training.statistics.get_dense_documents(terms)
 
-    def _estimate_side(self, documents: Ints, n_documents: Ints, a: Floats, b: Floats) -> Floats:
-        """Return the probability of one side of the coins, shape (n, n_classes).
+    def _estimate_side(
+        self, side_documents: Ints, n_documents: Ints, a: Floats, b: Floats
+    ) -> Floats:
+        """Return the probability of one side of the coins, presence or absence.
 
-        ``documents`` show that side, of ``n_documents`` of each class, shape (n_classes,). ``a``
-        is the pseudo-count of that side, ``b`` of the opposite side.
+        ``side_documents`` and the result have the shape (n, n_classes), ``n_documents`` of each
+        class (n_classes,). ``a`` is the pseudo-count of this side, ``b`` of the opposite side.
         """
         if self.training.settings.estimate == "map":
-            return beta_mode(documents, n_documents, a + 1, b + 1)
-        return beta_mean(documents, n_documents, a, b)
+            return beta_mode(side_documents, n_documents, a + 1, b + 1)
+        return beta_mean(side_documents, n_documents, a, b)
 
     def _mark_certain_terms(self, terms: Ints) -> Floats:
         """Return 1 where every document of the class contains the term, else 0."""
@@ -309,7 +312,7 @@ def _compute_coin_evidence(classifier: BernoulliNaiveBayes) -> Floats:
         a, b = classifier.compute_posteriors(terms)
         with np.errstate(invalid="ignore"):
             evidence: Floats = betaln(a, b) - betaln(presence + mode_shift, absence + mode_shift)
-        # nan: a is 0 and the term occurs in no document.
+        # The evidence is nan if a is 0 and the term occurs in no document.
         return np.where(np.isnan(evidence), 0.0, evidence)
 
     return classifier.sum_over_terms(compute_evidence)
@@ -334,8 +337,8 @@ def _fit_coins_by_likelihood(classifier: BernoulliNaiveBayes) -> MaximumLikeliho
     log_likelihood = xlogy(term_documents, theta) + xlogy(n_documents - term_documents, 1 - theta)
     return MaximumLikelihoodFit(
         float(log_likelihood.sum()),
-        statistics.n_classes * int(np.count_nonzero(scored_terms)),
-        to_int_or_float(statistics.class_documents.sum()),
+        n_parameters=statistics.n_classes * int(np.count_nonzero(scored_terms)),
+        n_observations=to_int_or_float(statistics.class_documents.sum()),
     )
 
 
@@ -358,5 +361,5 @@ def compute_two_class_boundary(classifier: BernoulliNaiveBayes) -> TwoClassBound
 
     terms = np.flatnonzero(classifier.get_scored_terms())
     weights = classifier.compute_weights(terms)
-    bias = subtract_scores(classifier.bias[:1], classifier.bias[1:])
-    return TwoClassBoundary(terms, subtract_scores(weights[:, 0], weights[:, 1]), float(bias[0]))
+    [bias] = subtract_scores(classifier.bias[:1], classifier.bias[1:])
+    return TwoClassBoundary(terms, subtract_scores(weights[:, 0], weights[:, 1]), float(bias))

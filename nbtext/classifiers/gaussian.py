@@ -2,15 +2,16 @@
 
 log p(d, C_k) = log π_k + log N(x_d | μ_k, Σ_k), where x_d are the latent features of the text and
 the numeric attributes. A shared covariance makes linear boundaries (linear discriminant analysis),
-separate ones quadratic. Separate and diagonal is Gaussian naive Bayes. The model needs all
-documents, so it cannot be updated. Sources: Gambosi's notes, probabilistic classification;
-T. Hastie, R. Tibshirani, J. Friedman, The elements of statistical learning (2009), section 4.3.
+separate covariances make quadratic boundaries. Separate and diagonal covariances are Gaussian naive
+Bayes. The model needs all documents, so it cannot be updated. Sources: Gambosi's notes,
+probabilistic classification; T. Hastie, R. Tibshirani, J. Friedman, The elements of statistical
+learning (2009), section 4.3.
 
-Covariances are shrunk, so that they have an inverse for few documents too. The shared one,
-S = Σ_d (x_d − μ_k(d))(x_d − μ_k(d))ᵀ / D, is shrunk towards a sphere:
+Covariances are shrunk, so that they have an inverse for few documents too. The shared covariance
+S = Σ_d (x_d − μ_k(d))(x_d − μ_k(d))ᵀ / D is shrunk towards a sphere:
 Σ = (1 − w) S + w (tr S / p) I (O. Ledoit, M. Wolf, A well-conditioned estimator for
 large-dimensional covariance matrices, 2004).
-The covariance of a class is shrunk towards the shared one, by a prior worth ν documents:
+The covariance of a class is shrunk towards the shared covariance, by a prior worth ν documents:
 Σ_k = (D_k S_k + ν Σ)/(D_k + ν) (J. Friedman, Regularized discriminant analysis, 1989; K. Murphy,
 Machine learning, 2012, section 4.6.2.1).
 """
@@ -65,7 +66,7 @@ ARRAY_NAMES = ("projection", "means", "roots")
 """Names of the arrays in the model file."""
 
 LATENT_ROUNDING = 1e-6
-"""Latent features in a model file have at most the length 1 plus this rounding error."""
+"""Vectors of latent features in a model file have a length up to 1 plus this rounding error."""
 
 
 def estimate_covariances(
@@ -87,31 +88,31 @@ def estimate_covariances(
     ``shrinkage`` is both w and ν / (D_k + ν). 0 is maximum likelihood. None uses the w of Ledoit
     and Wolf and ν = `PRIOR_DOCUMENTS_PER_FEATURE` · n_features.
     """
-    unshrunk = compute_second_moments(centred, shape)
+    moments = compute_second_moments(centred, shape)
     weight = shrinkage
     if weight is None:
-        weight = compute_ledoit_wolf_weight(centred, unshrunk)
-    shared = (1 - weight) * unshrunk + weight * _make_sphere(unshrunk, features, shape)
+        weight = compute_ledoit_wolf_weight(centred, moments)
+    shared = (1 - weight) * moments + weight * _make_sphere(moments, features, shape)
     if not separate:
         return shared[np.newaxis]
-    result = np.empty((n_classes, *shared.shape))
-    order = np.argsort(classes, kind="stable")
-    sizes = np.bincount(classes, minlength=n_classes)
+
+    covariances = np.empty((n_classes, *shared.shape))
     prior_documents = PRIOR_DOCUMENTS_PER_FEATURE * centred.shape[1]
-    for label_index, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+    for label_index in range(n_classes):
+        rows = np.flatnonzero(classes == label_index)
         if not rows.size:
-            result[label_index] = shared
+            covariances[label_index] = shared
             continue
-        weight = shrinkage
-        if weight is None:
-            weight = prior_documents / max(rows.size + prior_documents, 1)
-        unshrunk = compute_second_moments(centred[rows], shape)
-        result[label_index] = (1 - weight) * unshrunk + weight * shared
-    return result
+        class_weight = shrinkage
+        if class_weight is None:
+            class_weight = prior_documents / (rows.size + prior_documents)
+        class_moments = compute_second_moments(centred[rows], shape)
+        covariances[label_index] = (1 - class_weight) * class_moments + class_weight * shared
+    return covariances
 
 
 def _compute_rounding_variance(features: Floats) -> float:
-    """Return the variance that equal numbers may seem to have, because their mean is rounded."""
+    """Return the largest variance that rounding of the mean may give to equal numbers."""
     return float((MEAN_ROUNDING * np.abs(features).max(initial=0.0)) ** 2)
 
 
@@ -146,8 +147,8 @@ def compute_ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
         trace = float(np.trace(moments))
     squared_norm = float((moments**2).sum())
     divisor = max(n_documents, 1)
-    noise = max(fourth_moment / divisor - squared_norm, 0.0) / divisor
-    signal = squared_norm - trace**2 / max(n_features, 1)
+    noise = max(fourth_moment / divisor - squared_norm, 0.0) / divisor  # b²
+    signal = squared_norm - trace**2 / max(n_features, 1)  # d²
     if not signal > 0:
         return 1.0
     return max(min(noise / signal, 1.0), 1 / (n_documents + 1))
@@ -156,7 +157,8 @@ def compute_ledoit_wolf_weight(centred: Floats, moments: Floats) -> float:
 def _make_sphere(moments: Floats, features: Floats, shape: str) -> Floats:
     """Return the target of shrinkage, (tr S / p) I, in the shape of ``moments``.
 
-    If there is no variance within classes, its variance is that of all documents, or else 1.
+    If features do not vary within classes, the variance of all documents replaces tr S / p. If this
+    variance is also 0, 1 replaces it.
     """
     n_features = features.shape[1]
     trace = moments.sum()
@@ -187,8 +189,8 @@ class GaussianClasses:
     roots: Floats
     """U with Σ⁻¹ = U Uᵀ: upper triangular, shape (n, n_features, n_features).
 
-    For a diagonal Σ it is the diagonal of U, shape (n, n_features). n is 1 if all classes share
-    one covariance, else n_classes.
+    For a diagonal Σ the array contains the diagonals of U, shape (n, n_features). n is 1 if all
+    classes share one covariance, else n_classes.
     """
 
     @classmethod
@@ -268,14 +270,16 @@ class GaussianClasses:
         matrices = None
         if not self.shares_covariance:
             inverses = self.compute_inverses()
-            weights = np.einsum("kpq,kq->kp", inverses, self.means)
+            weights = np.einsum("kpq,kq->kp", inverses, self.means)  # Σ_k⁻¹ μ_k
             matrices = -0.5 * inverses
-            bias = bias + np.linalg.slogdet(inverses)[1] / 2
+            _, log_determinants = np.linalg.slogdet(inverses)
+            bias = bias + log_determinants / 2
         elif self.is_diagonal:
             weights = self.means * self.roots[0] ** 2
         else:
             weights = self.means @ self.roots[0] @ self.roots[0].T
-        return ClassBoundaries(weights, bias - 0.5 * (weights * self.means).sum(axis=1), matrices)
+        bias = bias - 0.5 * (weights * self.means).sum(axis=1)
+        return ClassBoundaries(weights, bias, matrices)
 
     def compute_inverses(self) -> Floats:
         """Return Σ⁻¹ = U Uᵀ, shape (n, n_features, n_features)."""
@@ -293,6 +297,7 @@ class GaussianClasses:
         for classes in iter_blocks(np.arange(n_classes), features.size, MAX_BLOCK_TERM_WEIGHTS):
             differences = features[np.newaxis] - self.means[classes, np.newaxis]
             whitened = _multiply_by_root(differences, self.roots[classes])
+            # Shapes: k classes, n documents, p features.
             distances[:, classes] = np.einsum("knp,knp->nk", whitened, whitened)
         return distances
 
@@ -330,20 +335,22 @@ def _compute_class_means(features: Floats, classes: Ints, n_classes: int) -> Flo
 
 
 def _multiply_by_root(rows: Floats, root: Floats) -> Floats:
-    """Return rows times U, for one U or one for each class.
+    """Return rows times U.
 
-    Rows have as many dimensions as triangular roots, and one more than diagonal roots.
+    For one U, rows have the shape (n_docs, n_features). For a U of each class, they have
+    (n_classes, n_docs, n_features). Diagonal roots have one dimension less than triangular roots.
     """
-    if root.ndim == rows.ndim:
-        return rows @ root
-    return rows * root[..., np.newaxis, :]
+    is_diagonal = root.ndim < rows.ndim
+    if is_diagonal:
+        return rows * root[..., np.newaxis, :]
+    return rows @ root
 
 
 def _compute_inverse_roots(covariances: Floats, min_variance: float) -> Floats:
     """Return U of each covariance, in the shapes of `GaussianClasses.roots`.
 
-    Raise `UsageError` if a covariance has no inverse: a variance, given all other features, is at
-    most ``min_variance`` or `MIN_VARIANCE_RATIO` of the largest variance.
+    Raise `UsageError` if a covariance has no inverse. Then the variance of a feature, given all
+    other features, is at most ``min_variance``, or `MIN_VARIANCE_RATIO` of the largest variance.
     """
     error = UsageError(
         "a covariance has no inverse: there are too few documents for so many features",
@@ -357,6 +364,7 @@ def _compute_inverse_roots(covariances: Floats, min_variance: float) -> Floats:
         lower: Floats = np.linalg.cholesky(covariances).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         raise error from None
+    # The squares of the diagonal are the variances, given all earlier features.
     if not _are_above_rounding(_get_diagonals(lower) ** 2, min_variance):
         raise error
     return np.triu(np.swapaxes(np.linalg.inv(lower), 1, 2))
@@ -391,7 +399,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         statistics = training.statistics
         settings = training.settings
         documents = training.documents
-        # Rounding depends on the order, so it must not be that of the input.
+        # Rounding depends on the order, so results would depend on the order of the input.
         documents = documents.take(np.lexsort((documents.classes, documents.hashes)))
         latent_space = LatentSpace.from_documents(
             statistics, training.selected, documents.matrix, settings.latent
@@ -402,7 +410,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         features, _, has_features = _compute_features(
             documents.matrix, latent_space, number_standardizer
         )
-        shrinkage = None
+        shrinkage = None  # auto
         if not isinstance(settings.shrinkage, str):
             shrinkage = settings.shrinkage
         gaussians = GaussianClasses.estimate(
@@ -421,7 +429,7 @@ class GaussianDiscriminantAnalysis(Classifier):
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log π_k + log N(x | μ_k, Σ_k), shape (n_docs, n_classes), in nats.
 
-        The density is that of numbers in their own units. A document without features gets log π_k.
+        Numbers in the density are in their own units. A document without features gets log π_k.
         Also return the number of tokens and numbers that count, shape (n_docs,).
         """
         features, lengths, has_features = _compute_features(
@@ -449,7 +457,7 @@ class GaussianDiscriminantAnalysis(Classifier):
 
     @classmethod
     def from_arrays(cls, training: Training, arrays: Arrays) -> Self:
-        """Restore the model from the result of `to_arrays`; empty arrays may be missing.
+        """Restore the model from the result of `to_arrays`. Empty arrays may be missing.
 
         Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
@@ -508,9 +516,10 @@ def _require_covariances_fit(settings: Settings, n_classes: int, n_features: int
 
 
 def _round_to_float32(numbers: Floats) -> Floats:
-    """Return numbers of float32 precision; raise `UsageError` if one is above `MAX_PARAMETER`.
+    """Return numbers of float32 precision.
 
-    Further digits depend on the machine, and so would the bytes of a model file.
+    Further digits depend on the machine, and so would the bytes of a model file. Raise `UsageError`
+    if a number is above `MAX_PARAMETER`.
     """
     if not np.all(np.abs(numbers) <= MAX_PARAMETER):
         raise UsageError(
@@ -558,10 +567,10 @@ def _restore_roots(
 
 
 def _make_number_standardizer(training: Training) -> NumberStandardizer:
-    """Return the standardiser of numeric attributes; for `UNSCALED_SHAPE` their scale is 1."""
+    """Return the standardiser of numeric attributes. For `UNSCALED_SHAPE` their scale is 1."""
     return NumberStandardizer.from_statistics(
         training.statistics,
-        len(training.statistics.attributes.counts),
+        first_column=len(training.statistics.attributes.counts),
         scaled=training.settings.covariance_shape != UNSCALED_SHAPE,
     )
 
@@ -573,13 +582,14 @@ def _compute_features(
 
     The features, shape (n_docs, n_features), are latent features, then standardised numbers. The
     lengths, shape (n_docs,), are tokens and numbers that count. A document that lacks a number, or
-    all terms of the latent space, has no features, so False in the mask.
+    all terms of the latent space, has no features.
     """
     latent, lengths = latent_space.project(matrix)
     numbers = number_standardizer.standardize(matrix)
     n_numbers = numbers.shape[1]
     has_features = np.asarray(~np.isnan(numbers).any(axis=1))
-    if latent.shape[1]:
+    has_latent_space = latent.shape[1] > 0
+    if has_latent_space:
         has_features &= latent.any(axis=1)
     else:
         has_features &= n_numbers > 0
@@ -612,11 +622,12 @@ def iter_number_scores(
     centres = classifier.number_standardizer.centres
     n_columns = matrix.values.shape[1]
     scores, _ = classifier.joint_log_likelihood(matrix)
-    for column, mean in zip(range(n_columns - centres.size, n_columns), centres, strict=True):
+    number_columns = range(n_columns - centres.size, n_columns)
+    for column, mean in zip(number_columns, centres, strict=True):
         values = matrix.values.copy()
         values[0, column] = mean
         mean_scores, _ = classifier.joint_log_likelihood(matrix._replace(values=values))
-        yield (scores - mean_scores)[0]
+        yield scores[0] - mean_scores[0]
 
 
 @get_classifier_parameters.register(GaussianDiscriminantAnalysis)
@@ -630,8 +641,8 @@ def get_gaussian_parameters(classifier: GaussianDiscriminantAnalysis) -> Classif
 def compute_gaussian_boundary(classifier: GaussianDiscriminantAnalysis) -> ClassBoundaries | None:
     """Return the boundaries in latent features and in numbers, which are in their own units.
 
-    Means and covariances are only included without latent features. Return None for quadratic
-    boundaries in latent features, which nobody could read.
+    Without latent features, include means and covariances. Return None for quadratic boundaries in
+    latent features, which nobody could read.
     """
     n_latent = classifier.latent_space.projection.shape[1]
     gaussians = classifier.gaussians
@@ -691,9 +702,10 @@ def measure_gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[Comp
     log_likelihoods = true_log_densities - np.log(standardizer.scales).sum()
     p = features.shape[1]
     n_covariance_parameters = {"full": p * (p + 1) // 2, "diagonal": p, "spherical": 1}[shape]
+    n_covariances = _count_covariances(settings, n_classes)
     fit = MaximumLikelihoodFit(
         float(log_likelihoods.sum()),
-        n_classes * p + _count_covariances(settings, n_classes) * n_covariance_parameters,
-        classes.size,
+        n_parameters=n_classes * p + n_covariances * n_covariance_parameters,
+        n_observations=classes.size,
     )
-    return [ComponentFit("features", None, fit)]
+    return [ComponentFit("features", evidence=None, fit=fit)]

@@ -1,6 +1,7 @@
-"""Score documents by models that were estimated without them, and calibrate by these scores.
+"""Scores of documents by models that were estimated without them, and calibration by these scores.
 
-A document is held out by leave-one-out, if the counts can subtract it exactly, or else by folds.
+Documents are held out one by one if their counts can be subtracted exactly (leave-one-out), or else
+by folds.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ HELD_OUT_FOLDS_OF_DOCUMENTS = 5
 
 
 def sort_by_content(documents: CountedDocuments) -> CountedDocuments:
-    """Sort documents by class and content, so that results do not depend on their order."""
+    """Return the documents in the order of class and content, so that input order has no effect."""
     order = np.lexsort((documents.hashes, documents.classes))
     is_sorted = np.array_equal(order, np.arange(order.size))
     if is_sorted:  # A copy would take time and memory.
@@ -89,18 +90,18 @@ def score_by_folds(
     selected without labels, stay the same as for all documents.
     """
     documents = None
-    sample_rows = np.empty(0, np.int64)
+    sample_rows = np.empty(0, np.int64)  # not used without documents
     n_folds = HELD_OUT_FOLDS
     if needs_documents(training.settings) and training.documents is not None:
         documents = training.documents
         sample_rows = documents.find_sample_rows(sample)
         n_folds = HELD_OUT_FOLDS_OF_DOCUMENTS
-    # The sample is in the order of hashes, so this is random.
-    folds = np.arange(len(sample)) % n_folds
+    # The sample is in the order of hashes, so the folds are random.
+    fold_indices = np.arange(len(sample)) % n_folds
     subsets = Subsets(training.statistics.table, sample)
     fold_scores = []
-    for fold in range(min(n_folds, len(sample))):
-        rows = np.flatnonzero(folds == fold)
+    for fold in range(min(n_folds, len(sample))):  # further folds are empty
+        rows = np.flatnonzero(fold_indices == fold)
         remaining_documents = None
         if documents is not None:
             remaining_rows = np.delete(np.arange(len(documents)), sample_rows[rows])
@@ -142,7 +143,9 @@ def score_with_refit(
     See `score_held_out_documents` for the arguments.
     """
     matrix = held_out.matrix
-    if compute_prior_weights(training.settings.class_prior, statistics).any():
+    prior_weights = compute_prior_weights(training.settings.class_prior, statistics)
+    has_possible_class = prior_weights.any()
+    if has_possible_class:
         remaining_training = replace(
             training,
             statistics=statistics,

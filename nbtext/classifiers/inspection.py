@@ -1,4 +1,4 @@
-"""What `inspect` can show of a classifier: probabilities of terms, boundaries and weights.
+"""Records that `inspect` shows of a classifier: probabilities of terms, boundaries and weights.
 
 The generic functions at the end of `nbtext.classifiers.base` return these records.
 """
@@ -27,9 +27,9 @@ TERM_EVENT = "that a token of the class is the term"
 class TermProbabilities:
     """Functions that compute the probabilities of terms in each class.
 
-    Their argument is n term indices, shape (n,). A language model has one distribution over all
-    terms of a class, which sums to 1. In a Bernoulli model each term has a distribution of its own:
-    the term is present or absent.
+    The argument of each function is term indices, shape (n,). A language model has one distribution
+    over all terms of a class, which sums to 1. In a Bernoulli model each term has a distribution of
+    its own: the term is present or absent.
     """
 
     symbol: str
@@ -50,7 +50,7 @@ class TermProbabilities:
     compute_corpus_probability: TermFunction | None = None
     """Returns the probabilities in all documents, shape (n, 1).
 
-    None if these are the mean over the classes, weighted by their priors.
+    None if the probability in all documents is the mean over the classes, weighted by their priors.
     """
 
     @property
@@ -75,7 +75,7 @@ class TermProbabilities:
     ) -> TermProbabilities:
         """Return the probability φ of one outcome that no document has, with this pseudo-count.
 
-        The functions return the same for any term.
+        The functions ignore their argument, because the outcome has no term index.
         """
         pseudo_counts = np.array([[pseudo_count]])
 
@@ -85,7 +85,7 @@ class TermProbabilities:
         return cls(
             symbol="φ",
             meaning=meaning,
-            # The outcome is not in the vocabulary, where its index is −1.
+            # The index −1, of a term that is not in the vocabulary, finds this element.
             selected=np.array([True]),
             compute_probability=compute_probability,
             compute_posteriors=_make_posterior_function(models, pseudo_counts),
@@ -95,10 +95,11 @@ class TermProbabilities:
 def _make_posterior_function(
     models: LanguageModels, unseen_pseudo_counts: Floats | None = None
 ) -> Callable[[Ints], tuple[Floats, Floats]] | None:
-    """Return `compute_beta_posteriors` of the models, or None for counts that are not whole."""
+    """Return `compute_beta_posteriors` of the models, or None if counts are not whole numbers."""
     statistics = models.statistics
     table = statistics.table
     has_unit_weights = statistics.weight_unit == 1
+    # Other layers, such as unlabelled documents, have fractional counts.
     has_only_labelled_documents = table.n_document_layers == len(table.layers)
     has_whole_cells = not np.any(statistics.observed_counts.cell_counts % 1)
     if has_unit_weights and has_only_labelled_documents and has_whole_cells:
@@ -140,7 +141,7 @@ class TwoClassBoundary(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClassifierParameters:
-    """Parameters that only some classifiers have. None or empty for all others."""
+    """Parameters that only some classifiers have. For all others they are None or empty."""
 
     l2: float | None = None
     """The strength of the penalty on large weights."""

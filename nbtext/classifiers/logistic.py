@@ -11,10 +11,10 @@ p(label k | d) = σ(s_k), all scales are 1, and all labels have one penalty.
 
 The fit is by L-BFGS (J. Nocedal, Updating quasi-Newton matrices with limited storage, 1980). Its
 vectors are points, steps and gradients. It starts at w = 0, so each vector is
-w_jk = s_jk Σ_d x_jd a_dk with coefficients a, shape (n_docs, n_classes), and scales s_jk
-(representer theorem: B. Schölkopf et al., 2001). A vector is stored as a and G a, its contribution
-to the scores, with G_k = X S_k² Xᵀ. Inner products, and scores on a line, follow from a and G a. So
-an iteration applies G once, and no vector has the size of terms × classes.
+w_jk = s_jk Σ_d x_jd a_dk with coefficients a, shape (n_docs, n_classes), and scales
+s_jk = 1 + |r_jk| (representer theorem: B. Schölkopf et al., 2001). A vector is stored as a and G a,
+its contribution to the scores, with G_k = X S_k² Xᵀ. Inner products, and scores on a line, follow
+from a and G a. So an iteration applies G once, and no vector has the size of terms × classes.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ MAX_CORRECTION_PAIRS = 5
 """Pairs of a step and its change of the gradient that L-BFGS remembers."""
 
 NUMBERS_PER_DOCUMENT_AND_CLASS = 2 * (2 * MAX_CORRECTION_PAIRS + 5)
-"""Numbers in memory for each document and class: two for each vector of pairs and five vectors."""
+"""Numbers in memory for each document and class.
+
+A vector has two, and a fit has two vectors for each correction pair and five others.
+"""
 
 MAX_ITERATIONS = 300
 
@@ -105,14 +108,14 @@ MAX_LINE_SEARCH_POINTS = 50
 
 WOLFE_DESCENT = 1e-4
 WOLFE_CURVATURE = 0.9
-"""Wolfe's conditions: the slopes that end a line search, as parts of its first slope."""
+"""A line search ends if the slope is between these proportions of its first slope (Wolfe)."""
 
 FIRST_L2 = 1.0
-"""The l2 that ``auto`` tries first. It is final if `MIN_HELD_OUT_DOCUMENTS` is not reached."""
+"""The l2 that ``auto`` tries first. It is final if there are too few held-out documents."""
 
 WEAKER_L2 = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 STRONGER_L2 = (3.0, 10.0, 30.0, 100.0)
-"""Values that ``auto`` tries in order while the loss falls; stronger ones if 0.3 is worse."""
+"""``auto`` tries weaker values in order while the loss falls. If 0.3 is worse, it tries stronger."""
 
 MIN_HELD_OUT_DOCUMENTS = 10
 """Held-out documents that ``auto`` needs. Their classes must have other documents."""
@@ -130,7 +133,7 @@ MAX_SCORED_DOCUMENTS = 1 << 8
 """Held-out documents in a block. The weights of their terms are in float64 at once."""
 
 MAX_CHEAP_ITERATION_NUMBERS = 20_000_000
-"""Numbers that an iteration may touch, about 10 ms, for `MAX_SETTLED_EXCESS_NATS`."""
+"""If an iteration touches at most so many numbers, about 10 ms, the corpus is small."""
 
 MAX_WEIGHT = 1e30
 """Largest weight in a model file. l2 is at least 1e-6, so all weights are far smaller."""
@@ -145,7 +148,7 @@ def _sum_products(a: Reals, b: Reals) -> float:
 
 
 class _Vector(NamedTuple):
-    """Weights and biases, or a gradient or step of weights and biases."""
+    """A point, that is, weights w and biases b, or a gradient or step of weights and biases."""
 
     coefficients: Reals
     """a, shape (n_docs, n_classes)."""
@@ -182,7 +185,7 @@ class ClassTruth:
     @classmethod
     def from_labels(cls, labels: DocumentLabels, n_classes: int) -> ClassTruth:
         """Return the true classes of documents."""
-        del n_classes
+        del n_classes  # only for `LabelTruth`
         return cls(labels.indices)
 
     def __len__(self) -> int:
@@ -197,9 +200,9 @@ class ClassTruth:
         return log(np.bincount(self.classes, weights, n_classes) / size)
 
     def compute_residual(self, scores: Reals) -> Reals:
-        """Return p(C_k | d) − [k is the true class], shape (n_docs, n_classes).
+        """Overwrite ``scores`` with p(C_k | d) − [k is the true class], and return them.
 
-        The result overwrites ``scores``.
+        The shape is (n_docs, n_classes).
         """
         scores -= scores.max(axis=1, keepdims=True)
         np.exp(scores, out=scores)
@@ -229,7 +232,7 @@ class LabelTruth:
         ``weights`` of the documents, shape (n_docs,), have the sum ``size``. None means that each
         weight is 1.
         """
-        del n_classes
+        del n_classes  # only for `ClassTruth`
         if weights is None:
             weights = np.ones(len(self))
         label_documents = weights @ self.is_true
@@ -237,9 +240,9 @@ class LabelTruth:
         return log(label_documents / rest_documents)
 
     def compute_residual(self, scores: Reals) -> Reals:
-        """Return p(label k | d) − [the document has label k], shape (n_docs, n_labels).
+        """Overwrite ``scores`` with p(label k | d) − [d has label k], and return them.
 
-        The result overwrites ``scores``, which are log odds.
+        ``scores`` are log odds, shape (n_docs, n_labels).
         """
         from scipy.special import expit
 
@@ -259,10 +262,9 @@ TRUTH_TYPES: dict[type[Posterior], type[ClassTruth | LabelTruth]] = {
 class LogisticProblem:
     """Features, scales and true classes of the documents of a fit.
 
-    Most n-grams are single terms, which occur in only one document. Their contribution to the row
-    of the document in G a is a multiple of its row of a, so the fit only needs
-    `single_squares`, the sums of these factors. `compute_scaled_weights` returns their weights.
-    All other terms are shared terms.
+    Most n-grams are single terms, which occur in only one document. All other terms are shared
+    terms. In G a, single terms add a multiple of the document's row of a to this row, so the fit
+    only needs `single_squares`, the sums of these factors.
     """
 
     transposed: tuple[Any, ...]
@@ -305,14 +307,14 @@ class LogisticProblem:
         """
         columns = features.tocsc()
         del features  # It is large, and the caller does not need it any more.
-        n_documents_of_term = np.diff(columns.indptr)
-        is_shared = n_documents_of_term != 1
+        document_frequencies = np.diff(columns.indptr)
+        is_shared = document_frequencies != 1
         shared = np.flatnonzero(is_shared)
         single = np.flatnonzero(~is_shared)
         # Weights of frequent terms should be next to each other, in the processor's cache.
-        by_frequency = np.argsort(-n_documents_of_term[shared], kind="stable")
-        shared = shared[by_frequency]
-        positions = np.empty(n_documents_of_term.size, np.int32)
+        frequency_order = np.argsort(-document_frequencies[shared], kind="stable")
+        shared = shared[frequency_order]
+        positions = np.empty(document_frequencies.size, np.int32)
         positions[shared] = np.arange(shared.size)
         positions[single] = np.arange(single.size)
         single_entries = columns.indptr[single]
@@ -343,10 +345,13 @@ class LogisticProblem:
 
     @property
     def size(self) -> float:
-        """The number of documents, or the sum of their weights."""
-        if self.weights is None:
-            return float(len(self.truth))
-        return float(self.weights.sum(dtype=np.float64))
+        """The number of documents, or the sum of their weights. Without documents it is 1."""
+        size = float(len(self.truth))
+        if self.weights is not None:
+            size = float(self.weights.sum(dtype=np.float64))
+        if size == 0:
+            return 1.0
+        return size
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -378,31 +383,31 @@ class LogisticProblem:
         if terms is None:
             terms = np.arange(self.positions.size)
         n_classes = self.shape[1]
-        result = np.empty((terms.size, n_classes), coefficients.dtype)
+        scaled_weights = np.empty((terms.size, n_classes), coefficients.dtype)
         is_shared = self.is_shared[terms]
         positions = self.positions[terms]
         start = 0
-        for weights in self._iter_block_weights(coefficients):
-            end = start + len(weights)
+        for block_weights in self._iter_block_weights(coefficients):
+            end = start + len(block_weights)
             is_in_block = is_shared & (positions >= start) & (positions < end)
-            result[is_in_block] = weights[positions[is_in_block] - start]
+            scaled_weights[is_in_block] = block_weights[positions[is_in_block] - start]
             start = end
         for rows in iter_blocks(np.flatnonzero(~is_shared), n_classes, MAX_SCALES_IN_MEMORY):
             single = positions[rows]
-            result[rows] = (
+            scaled_weights[rows] = (
                 self.compute_scales(terms[rows]) ** 2
                 * self.single_values[single, np.newaxis]
                 * coefficients[self.single_documents[single]]
             )
-        return result
+        return scaled_weights
 
     def make_start(self) -> _Vector:
-        """Return the vector of weights 0 and the biases that then are best.
+        """Return the vector of weights 0 and of the best biases for these weights.
 
         The bias of a class without documents is −inf.
         """
         zeros = np.zeros(self.shape, self.single_squares.dtype)
-        bias = self.truth.compute_biases(self.weights, self.size or 1.0, zeros.shape[1])
+        bias = self.truth.compute_biases(self.weights, self.size, zeros.shape[1])
         return _Vector(zeros, zeros, bias.astype(zeros.dtype))
 
     def make_vector(self, coefficients: Reals, bias: Reals) -> _Vector:
@@ -469,12 +474,12 @@ class Minimum(NamedTuple):
     """The point where L-BFGS ended."""
 
     point: _Vector
-    iterations: int
+    n_iterations: int
     excess: float
     """Estimated excess of the objective over its minimum, in nats per document."""
 
 
-def minimise(
+def minimize_by_lbfgs(
     problem: LogisticProblem,
     l2: float,
     start: _Vector,
@@ -509,7 +514,7 @@ def minimise(
             best = Minimum(point, iteration, excess)
         gradient_change = gradient.plus(last_gradient, -1)
         curvature = step.dot(gradient_change)
-        if curvature <= 0:  # Also lost in rounding: the objective is convex.
+        if curvature <= 0:  # It is lost in rounding, because the objective is convex.
             break
         pairs.append(_CorrectionPair(step, gradient_change, curvature))
         pairs = pairs[-MAX_CORRECTION_PAIRS:]
@@ -521,9 +526,9 @@ def _estimate_excess(
 ) -> float:
     """Return (‖g_w‖² / l2 + Σ_k g_bk² / Σ_d p_dk (1 − p_dk)) / 2, per document.
 
-    With the best biases for each w, the objective is l2-strongly convex in w, so it is at most
-    ‖g_w‖² / (2·l2) above its minimum. The gain of better biases is estimated by a Newton step of
-    each bias, so the sum is not a strict bound. The sum over documents is weighted.
+    g is the gradient. With the best biases for each w, the objective is l2-strongly convex in w, so
+    it is at most ‖g_w‖² / (2·l2) above its minimum. The gain of better biases is estimated by a
+    Newton step of each bias, so the sum is not a strict bound. The sum over documents is weighted.
     """
     weight_squares = max(_sum_products(gradient.coefficients, gradient.products), 0.0)
     bias_squares = gradient.bias.astype(np.float64) ** 2
@@ -536,7 +541,7 @@ def _estimate_excess(
     bias_gains = np.divide(
         bias_squares, curvature, out=np.zeros_like(bias_squares), where=curvature > 0
     )
-    return float(weight_squares / l2 + bias_gains.sum()) / (2 * (problem.size or 1.0))
+    return float(weight_squares / l2 + bias_gains.sum()) / (2 * problem.size)
 
 
 def _compute_direction(gradient: _Vector, pairs: list[_CorrectionPair]) -> _Vector:
@@ -565,9 +570,9 @@ def _compute_direction(gradient: _Vector, pairs: list[_CorrectionPair]) -> _Vect
 def _search_line(
     problem: LogisticProblem, point: _Vector, direction: _Vector, l2: float, first_slope: float
 ) -> tuple[float, Reals] | None:
-    """Return the length of a step that fulfils Wolfe's conditions, and the residual after it.
+    """Return the length of a step that fulfils Wolfe's conditions, and the residual after the step.
 
-    Return None if no length is found, or if ``first_slope`` is not negative, because of rounding.
+    Return None if rounding prevents it: no length is found, or ``first_slope`` is not negative.
 
     f is the objective on the line, and t the length. f is convex, so
     f'(t) ≤ `WOLFE_DESCENT` · f'(0) implies Wolfe's first condition, and
@@ -607,8 +612,8 @@ def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: f
     ``counts`` are m_jk of n terms, shape (n, n_classes). ``totals`` are Σ_i m_ik of all ``n_terms``
     terms, shape (n_classes,). Source: Wang, Manning (2012), eq. 1.
 
-    Two classes with 3 and 2 tokens of 3 terms, α = 1: for a term with the counts 2 and 0,
-    r = log (2 + 1)/(3 + 3) − log (0 + 1)/(2 + 3).
+    Two classes have 3 and 2 tokens of 3 terms, and α is 1. For a term with the counts 2 and 0,
+    r = log (2 + 1)/(3 + 3) − log (0 + 1)/(2 + 3) in the first class.
 
     >>> ratio = log_count_ratio(np.array([[2, 0]]), np.array([3, 2]), 3, 1.0)
     >>> np.exp(ratio).round(9).tolist()  # (3/6)/(1/5) and the inverse
@@ -621,13 +626,13 @@ def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: f
     return np.log(counts + smoothing) - log_total - np.log(rest_counts + smoothing) + log_rest_total
 
 
-class _FitReport(NamedTuple):
-    """The outcome of the fit, which the model file contains."""
+class _FitOutcome(NamedTuple):
+    """Numbers about the fit, which the model file contains."""
 
     l2: float
     """The penalty of the fit, chosen or set."""
-    iterations: float
-    """Number of iterations, a float like all numbers in the model file."""
+    n_iterations: float
+    """A float like all numbers in the model file."""
     excess: float
     """Estimated excess over the minimum, in nats per document."""
 
@@ -647,13 +652,16 @@ class LogisticRegression(LinearClassifier):
     """
     fitted_bias: Reals
     """b_k, shape (n_classes,)."""
-    outcome: _FitReport
+    outcome: _FitOutcome
     held_out: HeldOutScores | None = None
-    """Documents held out to choose l2, scored by a model of all others. None without a choice."""
+    """Documents held out to choose l2, scored by a model of all other documents.
+
+    None if l2 was not chosen.
+    """
 
     @staticmethod
     def compute_held_out_loss(held_out: HeldOutScores) -> float:
-        """Return the loss by which l2 is chosen: after calibration, per document, in nats."""
+        """Return the loss by which l2 is chosen, per document, in nats. It is after calibration."""
         return compute_calibrated_log_loss(held_out)
 
     @classmethod
@@ -682,15 +690,15 @@ class LogisticRegression(LinearClassifier):
         if search_point is not None:
             start = _extend_start(problem, search_point, fit_rows)
         del search_point
-        point, iterations, excess = minimise(problem, l2, start, precision)
+        point, n_iterations, excess = minimize_by_lbfgs(problem, l2, start, precision)
         del start
         _release_memory()
         return cls(
             training,
-            problem.compute_scaled_weights(point.coefficients),
-            point.bias.astype(np.float64),
-            _FitReport(l2, iterations, excess),
-            held_out,
+            scaled_weights=problem.compute_scaled_weights(point.coefficients),
+            fitted_bias=point.bias.astype(np.float64),
+            outcome=_FitOutcome(l2, n_iterations, excess),
+            held_out=held_out,
         )
 
     def to_arrays(self) -> Arrays:
@@ -712,7 +720,7 @@ class LogisticRegression(LinearClassifier):
         expected_sizes = {
             "weights": n_features * n_classes,
             "bias": n_classes,
-            "outcome": len(_FitReport._fields),
+            "outcome": len(_FitOutcome._fields),
         }
         # A model file omits empty arrays.
         arrays = {"weights": np.empty(0, np.float32), **arrays}
@@ -721,12 +729,13 @@ class LogisticRegression(LinearClassifier):
             sizes == expected_sizes and arrays["weights"].dtype == np.float32,
             "its weights do not fit its terms, columns and classes",
         )
-        # The bias of a class without documents, as in a fold, is minus infinity.
+        # The bias of a class without documents, as in a fold, is −inf.
         finite_bias = arrays["bias"][training.statistics.class_documents > 0]
         for array in (arrays["weights"], finite_bias):
+            # The weights may be large, so `np.abs`, which copies them, is not used.
             is_small = array.size == 0 or max(-array.min(), array.max()) <= MAX_WEIGHT
             require_valid_model(is_small, "its weights are too large")
-        outcome = _FitReport(*arrays["outcome"].tolist())
+        outcome = _FitOutcome(*arrays["outcome"].tolist())
         require_valid_model(not min(outcome) < 0, "the record of its fit is impossible")
         return cls(
             training,
@@ -755,7 +764,10 @@ class LogisticRegression(LinearClassifier):
 
     @cached_property
     def _feature_indices(self) -> Ints:
-        """The row of each scored term in `scaled_weights`, shape (n_terms,)."""
+        """The row of each scored term in `scaled_weights`, shape (n_terms,).
+
+        The rows of all other terms have no meaning.
+        """
         return np.cumsum(self.training.column_features.scored_terms) - 1
 
     @cached_property
@@ -771,7 +783,7 @@ class LogisticRegression(LinearClassifier):
         """
         scores, lengths = super().joint_log_likelihood(matrix)
         standardizer = self.training.column_features.number_standardizer
-        numbers = np.nan_to_num(standardizer.standardize(matrix))
+        numbers = np.nan_to_num(standardizer.standardize(matrix))  # 0 for missing numbers
         # Without counts and numbers in the documents, there are fewer columns than weights.
         for values, weights in zip(numbers.T, self.number_weights, strict=False):
             scores += values[:, np.newaxis] * weights
@@ -807,7 +819,8 @@ def score_logistic_held_out(
 ) -> HeldOutScores:
     """Return the scores of the documents that were held out to choose l2.
 
-    If l2 was set, hold out these documents now, and score them by a model of all others.
+    If l2 was set, hold out the same documents now, and score them by a model of all other
+    documents.
     """
     if classifier.held_out is not None:
         return classifier.held_out
@@ -815,8 +828,8 @@ def score_logistic_held_out(
     fit_rows, held_out_rows = split_held_out(corpus.documents)
     held_out, problem = _hold_out(corpus, fit_rows, held_out_rows)
     start = problem.make_start()
-    fit = minimise(problem, classifier.outcome.l2, start, _choose_precision(corpus))
-    return held_out.score(problem, fit.point)
+    minimum = minimize_by_lbfgs(problem, classifier.outcome.l2, start, _choose_precision(corpus))
+    return held_out.score(problem, minimum.point)
 
 
 @score_held_out_documents.register(LogisticRegression)
@@ -846,18 +859,18 @@ def iter_column_scores(
 ) -> Iterator[Floats]:
     """Yield the contribution of each categorical attribute, then of each number of one document.
 
-    Each has the shape (n_classes,), in nats.
+    A contribution has the shape (n_classes,), in nats.
     """
     statistics = classifier.training.statistics
     features = classifier.training.column_features
     categories = matrix.select_terms(features.category_terms)
-    names = [statistics.vocabulary.get_term(term) for term in categories.terms.tolist()]
+    category_names = [statistics.vocabulary.get_term(term) for term in categories.terms.tolist()]
     weights = classifier.compute_weights(categories.terms)
     for attribute in statistics.attributes.categorical:
         prefix = make_category_term(attribute, "")
-        is_of_attribute = [name.startswith(prefix) for name in names]
-        yield weights[is_of_attribute].sum(axis=0)
-    numbers = np.nan_to_num(features.number_standardizer.standardize(matrix))[0]
+        has_attribute = [name.startswith(prefix) for name in category_names]
+        yield weights[has_attribute].sum(axis=0)
+    [numbers] = np.nan_to_num(features.number_standardizer.standardize(matrix))
     yield from numbers[:, np.newaxis] * classifier.number_weights
 
 
@@ -872,18 +885,18 @@ def get_logistic_parameters(classifier: LogisticRegression) -> ClassifierParamet
 @collect_fit_warnings.register(LogisticRegression)
 def collect_convergence_warnings(classifier: LogisticRegression) -> list[str]:
     """Return a warning if the fit ended too early."""
-    _, iterations, excess = classifier.outcome
+    _, n_iterations, excess = classifier.outcome
     if excess <= MAX_SEARCH_EXCESS_NATS:
         return []
     warning = (
-        f"the fit did not converge in {iterations:.0f} iterations, and may be {excess:.2g} "
+        f"the fit did not converge in {n_iterations:.0f} iterations, and may be {excess:.2g} "
         "nats a document off; a larger l2 makes it easier"
     )
     return [warning]
 
 
 class _FitDocuments(NamedTuple):
-    """Documents of a corpus to fit to, in an order that does not depend on that of the input."""
+    """Documents of a corpus to fit to, in an order that does not depend on the input."""
 
     training: Training
     """The statistics of only the documents to fit to, and the terms selected by them."""
@@ -908,16 +921,16 @@ class _FitDocuments(NamedTuple):
     def take(self, indices: Ints) -> Self:
         """Return only the documents that have these indices in ``rows``."""
         rows = self.rows[indices]
-        is_taken = np.zeros(len(self.documents), np.bool_)
-        is_taken[rows] = True
+        is_selected = np.zeros(len(self.documents), np.bool_)
+        is_selected[rows] = True
         all_statistics = self.training.statistics
-        table = Subsets(all_statistics.table, self.documents).select_table(is_taken)
+        table = Subsets(all_statistics.table, self.documents).select_table(is_selected)
         statistics = estimate_statistics(table, all_statistics.weights)
         training = replace(
             self.training,
             statistics=statistics,
             selected=self.training.select_terms(statistics),
-            term_selector=None,
+            term_selector=None,  # The terms are selected now.
         )
         return self._replace(training=training, rows=rows)
 
@@ -929,7 +942,7 @@ def _require_memory(corpus: _FitDocuments) -> None:
     n_classes = corpus.training.statistics.n_classes
     # Weights and squared scales of each term, next to the vectors.
     numbers_per_class = NUMBERS_PER_DOCUMENT_AND_CLASS * n_documents + 2 * n_terms
-    needed_bytes = 4 * n_classes * numbers_per_class  # float32
+    needed_bytes = 4 * n_classes * numbers_per_class  # 4 bytes in float32
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed_bytes > memory_bytes:
         size = (
@@ -944,9 +957,9 @@ def _require_memory(corpus: _FitDocuments) -> None:
 
 
 def _release_memory() -> None:
-    """Return freed memory to the operating system, if the C library supports it.
+    """Return freed memory to the operating system, if the C library supports this.
 
-    The freed memory is in pieces that are too small for large arrays.
+    Otherwise memory grows, because the freed pieces are too small for large arrays.
     """
     with suppress(AttributeError, OSError):  # Only glibc has malloc_trim.
         ctypes.CDLL(None).malloc_trim(0)
@@ -981,6 +994,7 @@ def _make_problem(corpus: _FitDocuments) -> LogisticProblem:
     weights = None
     if statistics.weight_unit != 1:
         weights = corpus.documents.compute_weights(statistics)[corpus.rows]
+    # No variable refers to the features, so that `from_features` can free them.
     return LogisticProblem.from_features(
         _make_sparse_features(training, corpus.documents.matrix, corpus.rows, np.float32),
         compute_scales,
@@ -993,14 +1007,14 @@ def _make_problem(corpus: _FitDocuments) -> LogisticProblem:
 def _make_scale_function(training: Training) -> Callable[[Ints], Reals]:
     """Return a function that computes the scales of features by index, in float32.
 
-    It keeps the counts of scored terms but not the statistics, whose memory can be freed.
+    The function keeps the counts of scored terms but not the statistics, whose memory can be freed.
     """
     statistics = training.statistics
     columns = training.column_features
     n_terms = int(np.count_nonzero(training.selected))
     smoothing = training.smoothing
     totals = statistics.count_tokens(training.selected)
-    cells = statistics.per_cell(columns.scored_terms)
+    cells = statistics.per_cell(columns.scored_terms)  # a mask of terms and classes with a count
     cells_per_term = np.diff(statistics.term_offsets)[columns.scored_terms]
     counts = _make_sparse_rows(
         statistics.cell_counts[cells],
@@ -1009,15 +1023,16 @@ def _make_scale_function(training: Training) -> Callable[[Ints], Reals]:
         statistics.n_classes,
     )
     n_numbers = columns.number_standardizer.centres.size
+    # The features are scored terms, then numbers.
     is_text_feature = np.pad(training.selected[columns.scored_terms], (0, n_numbers))
     is_scaled = is_text_feature & statistics.posterior_type.is_exclusive
 
-    def compute_scales(features: Ints) -> Reals:
+    def compute_scales(feature_indices: Ints) -> Reals:
         """Return 1 + |r_jk| of scaled terms, and 1 of all other features."""
-        scales = np.ones((features.size, counts.shape[1]), np.float32)
-        rows = np.flatnonzero(is_scaled[features])
+        scales = np.ones((feature_indices.size, counts.shape[1]), np.float32)
+        rows = np.flatnonzero(is_scaled[feature_indices])
         if rows.size:
-            term_counts = counts[features[rows]].toarray()
+            term_counts = counts[feature_indices[rows]].toarray()
             scales[rows] += np.abs(log_count_ratio(term_counts, totals, n_terms, smoothing))
         return scales
 
@@ -1063,7 +1078,7 @@ def _make_sparse_features(
     """
     features = training.column_features
     feature_indices = (np.cumsum(features.scored_terms) - 1).astype(np.int32)
-    # Empty arrays, so that there is an array to concatenate without documents.
+    # `np.concatenate` needs an array, even without documents.
     values = [np.empty(0, dtype)]
     columns = [np.empty(0, np.int32)]
     sizes = [np.empty(0, np.int64)]
@@ -1133,9 +1148,13 @@ class _HeldOutFeatures(NamedTuple):
             compact = _make_sparse_rows(block.data, column_indices, block.indptr, columns.size)
             scores[rows] = compact @ weights[columns].astype(np.float64)
         scores += point.bias.astype(np.float64) + self.prior_shift
-        truth = self.documents.to_document_labels(problem.shape[1])
-        unknown_lengths = self.documents.matrix.tokens - self.lengths
-        return HeldOutScores(scores, self.lengths, unknown_lengths, truth, self.weights)
+        return HeldOutScores(
+            scores=scores,
+            lengths=self.lengths,
+            unknown_lengths=self.documents.matrix.tokens - self.lengths,
+            truth=self.documents.to_document_labels(problem.shape[1]),
+            weights=self.weights,
+        )
 
 
 def _hold_out(
@@ -1170,18 +1189,19 @@ def _choose_l2(
 ) -> tuple[float, HeldOutScores, _Vector]:
     """Return the l2 of least loss, the scores of held-out documents, and the point of the fit.
 
-    ``fit_rows`` and ``held_out_rows`` are indices into ``corpus.rows``. The fit to ``fit_rows``
-    with this l2 has the ``precision``. An l2 replaces the best one so far only if its loss is less
-    by more than the precision of the fits that are compared.
+    ``fit_rows`` and ``held_out_rows`` are indices into ``corpus.rows``. The returned point has the
+    ``precision``. An l2 replaces the best l2 so far only if its loss is less by more than
+    `MAX_SEARCH_EXCESS_NATS`, the precision of the fits that are compared.
     """
     held_out, problem = _hold_out(corpus, fit_rows, held_out_rows)
     _release_memory()
-    # The loss is under the class prior of the held-out documents, not that of the settings.
+    # The loss is under the class prior of the documents, not under the prior of the settings.
     unshifted = held_out._replace(prior_shift=np.zeros_like(held_out.prior_shift))
 
     def try_l2(l2: float, start: _Vector) -> _L2Trial:
-        point = minimise(problem, l2, start).point
-        return _L2Trial(l2, compute_loss(unshifted.score(problem, point)), point)
+        point = minimize_by_lbfgs(problem, l2, start).point
+        loss = compute_loss(unshifted.score(problem, point))
+        return _L2Trial(l2, loss, point)
 
     best = try_l2(FIRST_L2, problem.make_start())
     for candidates in (WEAKER_L2, STRONGER_L2):
@@ -1192,12 +1212,12 @@ def _choose_l2(
             if trial.loss > best.loss - MAX_SEARCH_EXCESS_NATS:
                 break
             best = trial
-    point = minimise(problem, best.l2, best.point, precision).point
+    point = minimize_by_lbfgs(problem, best.l2, best.point, precision).point
     return best.l2, held_out.score(problem, point), point
 
 
 def _extend_start(problem: LogisticProblem, start: _Vector, fit_rows: Ints) -> _Vector:
-    """Return a start of the fit to all documents: the point of the fit to ``fit_rows``.
+    """Return the start of a fit to all documents from the point of the fit to ``fit_rows``.
 
     The coefficients of all other documents are 0.
     """
@@ -1209,17 +1229,19 @@ def _extend_start(problem: LogisticProblem, start: _Vector, fit_rows: Ints) -> _
 
 
 def _compute_prior_shift(training: Training) -> Floats:
-    """Return log π_k − log(D_k / D), which changes the class prior of the fit to that of settings.
+    """Return log π_k − log(D_k / D), shape (n_classes,).
 
-    The shape is (n_classes,). For multi-label documents, it is the difference of log prior odds.
+    It replaces the class prior of the fit by the class prior of the settings. For multi-label
+    documents, it is the difference of log prior odds.
     """
     statistics = training.statistics
-    kind = training.settings.class_prior
+    setting = training.settings.class_prior
     class_documents = statistics.class_documents
     n_documents = statistics.n_documents
     if not statistics.posterior_type.is_exclusive:
-        empirical_odds = compute_log_prior_odds("empirical", class_documents, n_documents)
-        return compute_log_prior_odds(kind, class_documents, n_documents) - empirical_odds
-    # A class without documents has log π_k = −inf.
-    proportions = np.where(class_documents > 0, class_documents, 1) / (n_documents or 1)
-    return log(compute_class_prior(kind, statistics)) - np.log(proportions)
+        log_odds = compute_log_prior_odds(setting, class_documents, n_documents)
+        return log_odds - compute_log_prior_odds("empirical", class_documents, n_documents)
+    prior = compute_class_prior(setting, statistics)
+    # For a class without documents, only log π_k is −inf.
+    proportions = np.where(class_documents > 0, class_documents, 1) / n_documents
+    return log(prior) - np.log(proportions)

@@ -1,7 +1,8 @@
 """One-versus-rest classification: for each label a model of its documents against all others.
 
-Score of label k: log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest). The rest are the documents
-without the label. Their counts are the counts of all documents minus the counts of the label.
+The score of label k is log π_k/(1 − π_k) + Σ_j n_jd log(φ_jk / φ_j,rest). The rest are the
+documents without the label. Their counts are the counts of all documents minus the counts of the
+label.
 Labels compete only in the calibration, `nbtext.prediction.label_calibration`.
 Source: G. Tsoumakas, I. Katakis, Multi-label classification: an overview (2007).
 """
@@ -42,12 +43,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OneVsRestClassifier(LinearClassifier):
-    """A linear naive Bayes model for each label, and one of all documents.
+    """A linear naive Bayes model for each label, and a model of all documents.
 
-    Three documents, two labels, four terms, smoothing 1. Label grain has 4 tokens, its rest 2:
-    the ratio of φ for wheat is (2 + 1)/(4 + 4) : (0 + 1)/(2 + 4) = 9/4. Label trade has 4 tokens,
-    its rest 2: the ratio is (1 + 1)/(4 + 4) : (1 + 1)/(2 + 4) = 3/4. Each label has 2 of the 3
-    documents, so its prior odds are (2 + ½)/(1 + ½):
+    The example has three documents, two labels, four terms and smoothing 1. Label grain has 4
+    tokens, its rest 2. So the ratio of φ for wheat is (2 + 1)/(4 + 4) : (0 + 1)/(2 + 4) = 9/4.
+    Label trade also has 4 tokens, its rest 2. The ratio is (1 + 1)/(4 + 4) : (1 + 1)/(2 + 4) = 3/4.
+    Each label has 2 of the 3 documents, so its prior odds are (2 + ½)/(1 + ½):
 
     >>> from fractions import Fraction
     >>> from nbtext import TextClassifier
@@ -82,7 +83,7 @@ class OneVsRestClassifier(LinearClassifier):
     def is_leave_one_out_exact(cls, settings: Settings, weight_unit: int) -> bool:
         """Return True if the model of a label can subtract a document exactly.
 
-        Pseudo-counts must not depend on the document.
+        The pseudo-counts of a background prior depend on the document.
         """
         if settings.prior_shape != "symmetric":
             return False
@@ -123,9 +124,9 @@ class OneVsRestClassifier(LinearClassifier):
         has_label = truth.to_mask(statistics.n_classes)
         weights = documents.compute_weights(statistics)
         weighted = apply_additive_weighting(documents, self._multinomial.weighting)
-        removed = subtract_each_document(
-            self._overall_counts, selected, replace(weighted, labels=None)
-        )
+        # The counts of all documents have no labels.
+        unlabelled = replace(weighted, labels=None)
+        removed = subtract_each_document(self._overall_counts, selected, unlabelled)
 
         scores = self._sum_log_count_ratios(removed, has_label)
         scores -= self._sum_log_token_ratios(removed, has_label)
@@ -138,6 +139,7 @@ class OneVsRestClassifier(LinearClassifier):
         )
         scores[has_label & (label_documents <= 0)] = -np.inf
 
+        # An entry, a term of a document, is shared if another document contains the term.
         selected_entries = documents.matrix.select_terms(selected)
         lengths = selected_entries.select_entries(removed.is_shared).known_tokens
         unknown_lengths = documents.matrix.known_tokens - lengths
@@ -169,20 +171,22 @@ class OneVsRestClassifier(LinearClassifier):
         matrix = removed.matrix
         # If a document lacks the label, the ratio depends only on the term and on its count in
         # the document, so it is computed once for each key: a pair of a term and a count.
-        _, count_index = np.unique(removed.weighted_counts, return_inverse=True)
-        keys, key_index = np.unique(pair(matrix.terms, count_index), return_inverse=True)
-        remaining_of_key = np.zeros(keys.size)
-        remaining_of_key[key_index] = removed.remaining_counts
+        _, count_indices = np.unique(removed.weighted_counts, return_inverse=True)
+        keys, entry_keys = np.unique(pair(matrix.terms, count_indices), return_inverse=True)
+        # The remaining counts are equal for all entries of a key.
+        key_remaining_counts = np.zeros(keys.size)
+        key_remaining_counts[entry_keys] = removed.remaining_counts
 
         def compute_ratios(key_indices: Ints) -> Floats:
             terms, _ = unpair(keys[key_indices])
             label_counts = naive_bayes.counts.get_dense_counts(terms)
-            rest_counts = remaining_of_key[key_indices, np.newaxis] - label_counts
+            rest_counts = key_remaining_counts[key_indices, np.newaxis] - label_counts
             pseudo_counts = models.compute_pseudo_counts(terms)[:, np.newaxis]
             return _log_ratio(label_counts, rest_counts, pseudo_counts)
 
         scores = np.zeros(has_label.shape)
-        add_weighted_sums(scores, matrix._replace(terms=key_index), keys.size, compute_ratios)
+        # This changes the scores in place. The keys take the role of terms.
+        add_weighted_sums(scores, matrix._replace(terms=entry_keys), keys.size, compute_ratios)
 
         # If a document has the label, its counts are subtracted from the label, not from the rest.
         entries, labels = np.nonzero(has_label[matrix.entry_documents])
@@ -212,14 +216,15 @@ class OneVsRestClassifier(LinearClassifier):
         label_tokens = np.maximum(models.class_tokens - np.where(has_label, tokens, 0), 0.0)
         all_tokens = self._overall_counts.count_tokens(models.selected)
         rest_tokens = all_tokens - tokens - label_tokens
-        # If no other document has any term of a document, pseudo-tokens may be 0.
+        # Pseudo-tokens are 0 for a document if no other document contains any of its terms.
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = _log_ratio(label_tokens, rest_tokens, pseudo_tokens[:, np.newaxis])
             return times_log(removed.matrix.row_sums[:, np.newaxis], ratios)
 
 
 def _log_ratio(label_counts: Numbers, rest_counts: Numbers, pseudo_counts: Floats) -> Floats:
-    """Return log(m_k + α) − log(m_rest + α). Rounding may leave counts below 0."""
+    """Return log(m_k + α) − log(m_rest + α)."""
+    # Rounding may leave counts below 0.
     label_logs = np.log(np.maximum(label_counts, 0.0) + pseudo_counts)
     return label_logs - np.log(np.maximum(rest_counts, 0.0) + pseudo_counts)
 
