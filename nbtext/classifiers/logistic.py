@@ -115,7 +115,7 @@ FIRST_L2 = 1.0
 
 WEAKER_L2 = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 STRONGER_L2 = (3.0, 10.0, 30.0, 100.0)
-"""``auto`` tries weaker values in order while the loss falls. If 0.3 is worse, it tries stronger."""
+"""Values that ``auto`` tries in order while the loss falls, the stronger only if 0.3 is worse."""
 
 MIN_HELD_OUT_DOCUMENTS = 10
 """Held-out documents that ``auto`` needs. Their classes must have other documents."""

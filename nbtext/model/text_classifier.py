@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from nbtext.explain.explanation import ExplainedDocument
     from nbtext.model.python_input import IndicatorFormat, Label, Paths, Text, TypedClasses
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.prediction.posterior import ClassSets
+    from nbtext.prediction.posterior import SetPredictor
     from nbtext.type_names import Floats, Mask
 
 
@@ -381,7 +381,7 @@ class TextClassifier:
         yield from iter_answers(
             score_corpus(self.fitted, corpus, jobs),
             self.fitted,
-            rule.at_least(min_probability),
+            rule.with_min_probability(min_probability),
             min_typicality=min_typicality,
             top_k=top_k,
         )
@@ -562,7 +562,7 @@ class TextClassifier:
         min_probability: float | None = None,
         min_typicality: float = 0.0,
         top_k: int = 0,
-        sets: ClassSets | None = None,
+        sets: SetPredictor | None = None,
     ) -> list[Answer]:
         """Return the answer to each text: its class, or the reason to abstain.
 
@@ -578,7 +578,7 @@ class TextClassifier:
             iter_answers(
                 score_documents(self.fitted, self._iter_documents(texts)),
                 self.fitted,
-                rule.at_least(min_probability),
+                rule.with_min_probability(min_probability),
                 min_typicality=min_typicality,
                 top_k=top_k,
                 sets=sets,

@@ -29,8 +29,8 @@ def is_label_list(label: str) -> bool:
 def parse_label_list(label: str) -> list[str]:
     """Return the labels in a list in brackets.
 
-    The list is in JSON, or has texts in quotes, or texts without quotes between commas. Return a
-    label that is not a list unchanged, as the only one.
+    The list is in JSON, or has texts in quotes, or texts without quotes between commas. A label
+    that is not a list is the only label of the result.
 
     >>> parse_label_list('["a", 1]'), parse_label_list("{'choices': ['a', 'b']}")
     (['a', '1'], ['a', 'b'])
@@ -43,10 +43,12 @@ def parse_label_list(label: str) -> list[str]:
     text = match[1]
     try:
         items = json.loads(text)
-    except ValueError:  # Python's quotes, or no quotes
+    except ValueError:
         # One of the two groups of a match is empty.
-        quoted = [single + double for single, double in _QUOTED.findall(text)]
-        return quoted or text[1:-1].split(",")
+        quoted_texts = [single + double for single, double in _QUOTED.findall(text)]
+        if quoted_texts:
+            return quoted_texts
+        return text[1:-1].split(",")
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
 
 

@@ -49,7 +49,7 @@ class LabelSet(NamedTuple):
     """The labels of a document in a multi-label corpus."""
 
     labels: tuple[str, ...]
-    """Sorted and distinct; may be empty."""
+    """Sorted and distinct. The tuple may be empty."""
 
 
 Label: TypeAlias = str | LabelSet
@@ -95,9 +95,9 @@ def decode_label(text: str) -> Label:
 
 
 def split_label(label: Label, separator: str | None) -> Label:
-    """Return the set of labels of a text that contains several.
+    """Return the set of the labels in a text.
 
-    They are between separators, or for `LIST_SEPARATOR` in a list in brackets. Return a label
+    The labels are between separators, or for `LIST_SEPARATOR` in a list in brackets. Return a label
     unchanged if it is a set already, or if the separator is None.
 
     >>> split_label("wheat; grain;", ";"), split_label('["wheat"]', LIST_SEPARATOR)
@@ -113,7 +113,8 @@ def split_label(label: Label, separator: str | None) -> Label:
         items = parse_label_list(label)
     else:
         items = label.split(separator)
-    return make_label_set(item for item in map(str.strip, items) if item)
+    names = [item.strip() for item in items]
+    return make_label_set(name for name in names if name)
 
 
 def list_labels(label: Label) -> tuple[str, ...]:
@@ -150,7 +151,7 @@ def format_label_cell(label: Label) -> str:
 
 
 def find_label_separator(labels: Iterable[Label | None]) -> str | None:
-    """Return `LABEL_SEPARATOR` if at least one of the labels is a set, else None."""
+    """Return the separator of labels in output, or None if no label is a set."""
     return LABEL_SEPARATOR if contain_label_sets(labels) else None
 
 
@@ -170,11 +171,12 @@ def rename_encoded_label(text: str, old: str, new: str) -> str:
 
 def are_multi_label(classes: Names) -> bool:
     """Return True if these are the classes of a multi-label corpus, sorted as text."""
+    # The reserved label is the empty text, so it comes first.
     return classes[:1] == (ALL_DOCUMENTS_LABEL,)
 
 
 class LabelSets(NamedTuple):
-    """Label sets of documents, as columns of statistics other than the one of all documents."""
+    """Label sets of documents. A label is a column of the statistics, without all documents."""
 
     sizes: Ints
     """Number of labels of each document, shape (n_docs,)."""
@@ -218,7 +220,7 @@ class LabelSets(NamedTuple):
     def iterate_ranks(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield the first columns of all documents, then their second columns, and so on.
 
-        A pair is the rows of the documents that have so many columns, and a column for each row.
+        Each pair is the rows of the documents that have so many columns, and a column of each.
         """
         starts = compute_offsets(self.sizes)[:-1]
         for rank in range(int(self.sizes.max(initial=0))):
@@ -257,7 +259,7 @@ class LabelTable(NamedTuple):
 
         ``indices`` are the sets of the rows, shape (n_rows,). The index −1 has no labels.
         """
-        # The last element has the index −1.
+        # The index −1 finds the last element: a size of 0, and the end of the members.
         sizes = np.append(self.sizes, 0)[indices]
         starts = compute_offsets(self.sizes)[indices]
         rows = np.repeat(np.arange(indices.size), sizes)
@@ -267,7 +269,7 @@ class LabelTable(NamedTuple):
 def mask_sort_key(labels: Sequence[int]) -> tuple[int, ...]:
     """Return a key that sorts sets of ascending label indices as the rows of their mask.
 
-    In the first column that differs, 0 is before 1. The empty set is first.
+    In the first column that differs, 0 is before 1: a set with a smaller label comes later.
     """
     return tuple(-label for label in labels)
 
@@ -298,8 +300,9 @@ class DocumentLabels:
 
     @classmethod
     def from_sets(cls, sets: Iterable[Sequence[int]], n_labels: int) -> DocumentLabels:
-        """Return the labels of multi-label documents, given the ascending indices of each."""
+        """Return the labels of multi-label documents, given ascending label indices."""
         set_indices: dict[tuple[int, ...], int] = {}
+        # A new set gets the next index.
         indices = [set_indices.setdefault(tuple(labels), len(set_indices)) for labels in sets]
         return cls(np.array(indices, np.int64), LabelTable.from_sets(set_indices, n_labels))
 
@@ -316,7 +319,7 @@ class DocumentLabels:
                 set_indices.setdefault(labels, len(set_indices))
                 for labels in block.table.to_tuples()
             ]
-            new_indices.append(-1)  # so that the index −1 stays −1
+            new_indices.append(-1)  # The index −1 finds this element, so it stays −1.
             arrays.append(np.array(new_indices, np.int64)[block.indices])
         n_labels = max(block.table.n_labels for block in blocks)
         return cls(np.concatenate(arrays), LabelTable.from_sets(set_indices, n_labels))
@@ -357,16 +360,16 @@ class DocumentLabels:
 
     def count_labels(self) -> Ints:
         """Return the number of labels of each document, shape (n_docs,)."""
-        # The last element has the index −1.
+        # The index −1 finds the last element, 0.
         return np.append(self.table.sizes, 0)[self.indices]
 
     def contains(self, documents: Ints, labels: Ints) -> Mask:
-        """Return True for each pair of document and label in which the document has the label.
+        """Return True for each pair of a document and a label that it has.
 
         ``documents`` and ``labels`` are indices, shape (n,). The result has the same shape.
         """
         own_documents, own_labels = self.to_pairs()
-        # The labels may come from a larger table.
+        # ``labels`` may have indices that the table does not contain.
         n_labels = max(self.table.n_labels, int(labels.max(initial=-1)) + 1)
         keys = documents * n_labels + labels
         own_keys = own_documents * n_labels + own_labels
@@ -383,7 +386,7 @@ class LabelIndex:
     """Gives indices to labels, and to sets of labels, in the order of their first occurrence."""
 
     def __init__(self, labels: Names, *, single: bool) -> None:
-        """Give the first indices to some labels; if ``single``, set k is {k} for each of them."""
+        """Give the first indices to ``labels``. If ``single``, set k is {k} for each of them."""
         self._label_indices = {label: index for index, label in enumerate(labels)}
         self._set_indices: dict[tuple[int, ...], int] = {}
         if single:
@@ -398,6 +401,7 @@ class LabelIndex:
         return list(self._label_indices)
 
     def _index_label(self, label: Label) -> int:
+        """Return the index of a set of labels. New labels and sets get the next index."""
         indices = {
             self._label_indices.setdefault(name, len(self._label_indices))
             for name in list_labels(label)
@@ -414,21 +418,21 @@ class LabelIndex:
         return self._table
 
     def index_labels(self, labels: Labels) -> DocumentLabels:
-        """Return the labels of documents as indices, with the next indices for new ones."""
+        """Return the labels of documents as indices. New labels and sets get the next index."""
         indices = self._indices_by_label
-        for label in dict.fromkeys(labels):
+        for label in dict.fromkeys(labels):  # without duplicates
             if label not in indices:
                 indices[label] = self._index_label(label)
         document_indices = np.array([indices[label] for label in labels], np.int32)
         return DocumentLabels(document_indices, self.table)
 
     def renumber(self, labels: DocumentLabels) -> DocumentLabels:
-        """Return labels of another table with the indices of this one, and next ones for new sets.
+        """Return labels of a different table with the sets of this index.
 
-        Each label has the same index in both tables.
+        New sets get the next index. Each label must have the same index in both tables.
         """
         used_sets = np.unique(labels.indices[labels.indices >= 0])
-        # The last element has the index −1, and keeps it.
+        # The index −1 finds the last element, so it stays −1.
         new_indices = np.full(labels.table.sizes.size + 1, -1, np.int32)
         new_indices[used_sets] = [
             self._set_indices.setdefault(members, len(self._set_indices))

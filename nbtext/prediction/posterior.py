@@ -47,40 +47,41 @@ MAX_CLASSES_SUMMED_AT_ONCE = 1 << 14
 def normalize_log_joint(joint_log_likelihood: Floats, out: Floats | None = None) -> Floats:
     """Return log p(C_k | d) from log p(d, C_k), in nats: the log softmax, by log-sum-exp.
 
-    Both have the shape (n_docs, n_classes). A row in which every class is impossible (−inf) becomes
-    nan. The result is written to ``out``, which may be the first argument: for many classes, to
-    allocate an array takes longer than to fill it.
+    Argument and result have the shape (n_docs, n_classes). A row in which every class is impossible
+    (−inf) becomes nan. The result is written to ``out``, which may be the first argument. For many
+    classes, to allocate an array takes longer than to fill it.
     """
     # To import scipy's log_softmax takes longer than to import numpy.
     with np.errstate(invalid="ignore"):
-        posterior: Floats = np.subtract(
-            joint_log_likelihood, joint_log_likelihood.max(axis=1, keepdims=True), out=out
-        )
-        blocks = (
-            posterior[:, start : start + MAX_CLASSES_SUMMED_AT_ONCE]
-            for start in range(0, posterior.shape[1], MAX_CLASSES_SUMMED_AT_ONCE)
-        )
-        posterior -= np.log(sum(np.exp(block).sum(axis=1, keepdims=True) for block in blocks))
+        highest = joint_log_likelihood.max(axis=1, keepdims=True)
+        posterior: Floats = np.subtract(joint_log_likelihood, highest, out=out)
+        totals = np.zeros_like(posterior[:, :1])
+        for start in range(0, posterior.shape[1], MAX_CLASSES_SUMMED_AT_ONCE):
+            block = posterior[:, start : start + MAX_CLASSES_SUMMED_AT_ONCE]
+            totals += np.exp(block).sum(axis=1, keepdims=True)
+        posterior -= np.log(totals)
     return posterior
 
 
 def find_runner_up(log_posterior: Floats, classes: Ints) -> Ints:
-    """Return the most probable class other than the one in ``classes``, shape (n_docs,).
+    """Return the most probable class of each document other than its class in ``classes``.
 
-    If all other classes are impossible, it is any of them. If there is only one class, it is this
-    class.
+    Argument and result have the shape (n_docs,). If all other classes are impossible, return any
+    other class. If there is only one class, return this class.
     """
-    if log_posterior.shape[1] == 1:
+    n_classes = log_posterior.shape[1]
+    if n_classes == 1:
         return classes
     other_log_p = log_posterior.copy()
     other_log_p[np.arange(classes.size), classes] = -np.inf
     best = other_log_p.argmax(axis=1)
-    next_classes: Ints = (classes + 1) % log_posterior.shape[1]
+    # If all log p are −inf now, the first class is the best, even if it is in ``classes``.
+    next_classes: Ints = (classes + 1) % n_classes
     return np.where(best == classes, next_classes, best).astype(np.int64)
 
 
 class AlternativeLabels(NamedTuple):
-    """The most probable labels of each document other than the true ones, shape (n_docs,)."""
+    """The most probable labels of each document except its true labels, shape (n_docs,)."""
 
     labels: DocumentLabels
     """The other class, or for multi-label documents the true labels with one added or removed."""
@@ -90,14 +91,17 @@ class AlternativeLabels(NamedTuple):
     """``log_probability`` minus log p of the true class, or of leaving the label, in nats."""
 
 
-class ClassSets(Protocol):
-    """An object that predicts label sets.
+class SetPredictor(Protocol):
+    """A predictor of label sets.
 
     It is a decision rule or a `nbtext.guarantees.prediction_sets.SetRule`.
     """
 
     def predict_mask(self, log_posterior: Floats) -> Mask:
-        """Return the labels in the sets of documents; both have the shape (n_docs, n_labels)."""
+        """Return the labels in the set of each document, a mask of shape (n_docs, n_labels).
+
+        ``log_posterior`` has the same shape.
+        """
 
 
 class Posterior:
@@ -111,9 +115,9 @@ class Posterior:
     is_exclusive: ClassVar[bool]
     """True if a document has exactly one label."""
     separator: ClassVar[str | None]
-    """Separates the labels of a document in output; None if a document has one label."""
+    """Separates the labels of a document in output. None if a document has one label."""
     min_labels: ClassVar[int]
-    """Fewest labels of a model that can compare labels."""
+    """Number of labels that a model needs to have a choice."""
     needs_calibration: ClassVar[bool]
     """True if predicted labels depend on the probabilities, not only on their order."""
 
@@ -162,11 +166,11 @@ class Posterior:
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: ClassSets | None
-    ) -> ClassSets | None:
-        """Return the predictor of label sets; None if each document gets one class.
+        rule: DecisionRule, guaranteed_sets: SetPredictor | None
+    ) -> SetPredictor | None:
+        """Return the predictor of label sets, or None if each document gets one class.
 
-        ``guaranteed_sets`` predicts sets with guaranteed coverage; None if coverage was not
+        ``guaranteed_sets`` predicts sets with guaranteed coverage. It is None if coverage was not
         requested.
         """
         raise NotImplementedError
@@ -185,7 +189,7 @@ class Posterior:
     def compute_log_losses(self, truth: DocumentLabels) -> Floats:
         """Return −log p of the true labels, shape (n_docs,), in nats (I. Good, 1952).
 
-        It is inf for a label without a probability.
+        The loss is inf for a label that the model does not know.
         """
         raise NotImplementedError
 
@@ -199,18 +203,18 @@ class Posterior:
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
         """Return the number of labels that precede a true label, shape (n_docs,).
 
-        A label precedes another if it is more probable, or as probable with a lower index.
+        A label precedes a second label if it is more probable, or as probable with a lower index.
         """
         raise NotImplementedError
 
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
-        """Return the most probable labels of each document other than the true ones."""
+        """Return the most probable labels of each document except its true labels."""
         raise NotImplementedError
 
     def find_rivals(self, labels: Ints) -> Ints:
         """Return the label with which a label of each document is compared, shape (n_docs,).
 
-        It is another label, or `REST_INDEX`.
+        The result is the index of a different label, or `REST_INDEX`.
         """
         raise NotImplementedError
 
@@ -240,13 +244,14 @@ class ClassPosterior(Posterior):
     def compute_log_complement(self) -> Floats:
         """Return log(1 − p).
 
-        For the most probable class it is the log of the sum of all other p, because p may round
-        to 1.
+        For the most probable class, p may round to 1. So its result is the log of the sum of all
+        other p.
         """
         rows = np.arange(len(self))
         best = self.log_p.argmax(axis=1)
         other_log_p = self.log_p.copy()
         other_log_p[rows, best] = -np.inf
+        # The limit is finite, because −inf − −inf is nan.
         highest = np.maximum(other_log_p.max(axis=1), -MAX_FLOAT)
         ratios_to_highest = np.exp(other_log_p - highest[:, np.newaxis])
         with np.errstate(divide="ignore"):
@@ -261,19 +266,24 @@ class ClassPosterior(Posterior):
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: ClassSets | None
-    ) -> ClassSets | None:
+        rule: DecisionRule, guaranteed_sets: SetPredictor | None
+    ) -> SetPredictor | None:
         """Return the predictor of sets with guaranteed coverage, or None."""
         del rule
         return guaranteed_sets
 
     def predict(self, rule: DecisionRule) -> DocumentLabels:
-        """Return the predicted class of each document; negative if no class was predicted."""
-        predictions = np.maximum(self.decide(rule).predictions, NO_PREDICTION)
+        """Return the predicted class of each document, or `NO_PREDICTION`."""
+        decision = self.decide(rule)
+        # This also replaces `IMPRECISE`, which is less.
+        predictions = np.maximum(decision.predictions, NO_PREDICTION)
         return DocumentLabels(predictions, single_label_table(self.log_p.shape[1]))
 
     def _get_true_log_p(self, truth: AnyInts) -> Floats:
-        """Return log p of the true class, shape (n_docs,); −inf for an unknown class."""
+        """Return log p of the true class, shape (n_docs,). It is −inf for an unknown class.
+
+        Classes that the model does not know have the indices from n_classes on.
+        """
         n_classes = self.log_p.shape[1]
         log_p = self.log_p[np.arange(truth.size), np.minimum(truth, n_classes - 1)]
         return np.where(truth < n_classes, log_p, -np.inf)
@@ -286,7 +296,8 @@ class ClassPosterior(Posterior):
         """Return Σ_k (p_k − [k is the true class])², from 0 to 2."""
         squares = np.exp(self.log_p)
         squares *= squares
-        scores = squares.sum(axis=1) - 2 * np.exp(self._get_true_log_p(truth.indices)) + 1
+        true_p = np.exp(self._get_true_log_p(truth.indices))
+        scores = squares.sum(axis=1) - 2 * true_p + 1
         return np.maximum(scores, 0)  # rounding may leave −1e-16
 
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
@@ -319,7 +330,9 @@ class ClassPosterior(Posterior):
 
     def find_rivals(self, labels: Ints) -> Ints:
         """Return the most probable other class of each document."""
-        return find_runner_up(np.nan_to_num(self.log_p, nan=-np.inf, neginf=-np.inf), labels)
+        # nan of a row without a possible class becomes −inf. By default −inf would become finite.
+        log_p = np.nan_to_num(self.log_p, nan=-np.inf, neginf=-np.inf)
+        return find_runner_up(log_p, labels)
 
     @classmethod
     def score_prior(cls, prior: Floats, truth: DocumentLabels) -> tuple[float, float]:
@@ -343,12 +356,12 @@ def compute_prior_log_loss(prior: Floats, support: Floats) -> float:
     each label, shape (n_labels,), where labels that the model does not know come last. The loss is
     inf if a class of these documents has π_k = 0 or is unknown.
     """
-    padded = np.zeros_like(support)
-    padded[: prior.size] = prior
+    padded_prior = np.zeros_like(support)
+    padded_prior[: prior.size] = prior
     occurs = support > 0
     with np.errstate(divide="ignore"):
-        total = -(support[occurs] * np.log(padded[occurs])).sum()
-    return float(total / support.sum()) + 0.0  # no −0
+        total = -(support[occurs] * np.log(padded_prior[occurs])).sum()
+    return float(total / support.sum()) + 0.0  # −0.0 + 0.0 is 0.0
 
 
 def compute_prior_brier_score(prior: Floats, support: Floats) -> float:
@@ -380,9 +393,9 @@ class LabelPosterior(Posterior):
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: ClassSets | None
-    ) -> ClassSets | None:
-        """Return the predictor of sets with guaranteed coverage, or if it is None, the rule."""
+        rule: DecisionRule, guaranteed_sets: SetPredictor | None
+    ) -> SetPredictor | None:
+        """Return the predictor of sets with guaranteed coverage, or the rule without one."""
         if guaranteed_sets is None:
             return rule
         return guaranteed_sets
@@ -397,9 +410,10 @@ class LabelPosterior(Posterior):
         The shape is (n_docs, n_labels). The labels that the model does not know have the last
         columns and log p −inf.
         """
-        is_true = truth.to_mask(max(self.log_p.shape[1], truth.table.n_labels))
-        n_unknown = is_true.shape[1] - self.log_p.shape[1]
-        return np.pad(self.log_p, ((0, 0), (0, n_unknown)), constant_values=-np.inf), is_true
+        n_known = self.log_p.shape[1]
+        n_labels = max(n_known, truth.table.n_labels)
+        padding = ((0, 0), (0, n_labels - n_known))
+        return np.pad(self.log_p, padding, constant_values=-np.inf), truth.to_mask(n_labels)
 
     def compute_log_losses(self, truth: DocumentLabels) -> Floats:
         """Return −Σ log p of the true labels and log(1 − p) of the other labels."""
@@ -414,23 +428,28 @@ class LabelPosterior(Posterior):
         return ((np.exp(log_p) - is_true) ** 2).sum(axis=1)
 
     def rank_true_labels(self, truth: DocumentLabels) -> Ints:
-        """Return 0 if the most probable label is a true one, else 1."""
-        mask = truth.to_mask(max(self.log_p.shape[1], truth.table.n_labels))
-        is_true = mask[np.arange(len(self)), self.log_p.argmax(axis=1)]
-        return np.where(is_true, 0, 1)
+        """Return 0 if the most probable label is true, else 1."""
+        _, is_true = self._pad_unknown(truth)
+        is_best_true = is_true[np.arange(len(self)), self.log_p.argmax(axis=1)]
+        return np.where(is_best_true, 0, 1)
 
     def find_alternatives(self, truth: DocumentLabels) -> AlternativeLabels:
-        """Return the true labels of each document, with the least certain one added or removed."""
+        """Return the true labels of each document, with the least certain label changed.
+
+        The label is added if it is not true, and removed if it is true.
+        """
         rows = np.arange(len(self))
-        mask = truth.to_mask(self.log_p.shape[1])
+        has_label = truth.to_mask(self.log_p.shape[1])
         with np.errstate(invalid="ignore"):
             complement = self.compute_log_complement()
-            changed_log_p = np.where(mask, complement, self.log_p)
-            log_odds = changed_log_p - np.where(mask, self.log_p, complement)
+            changed_log_p = np.where(has_label, complement, self.log_p)
+            log_odds = changed_log_p - np.where(has_label, self.log_p, complement)
         changed = log_odds.argmax(axis=1)
-        mask[rows, changed] ^= True
+        has_label[rows, changed] = ~has_label[rows, changed]
         return AlternativeLabels(
-            DocumentLabels.from_mask(mask), changed_log_p[rows, changed], log_odds[rows, changed]
+            DocumentLabels.from_mask(has_label),
+            changed_log_p[rows, changed],
+            log_odds[rows, changed],
         )
 
     def find_rivals(self, labels: Ints) -> Ints:
@@ -454,6 +473,6 @@ class LabelPosterior(Posterior):
         return labels
 
 
-def look_up_kind(table: Mapping[type[Posterior], Entry], kind: type[Posterior]) -> Entry:
-    """Return the entry of a posterior class, or of the nearest base class that has one."""
-    return next(table[base] for base in kind.__mro__ if base in table)
+def look_up_kind(table: Mapping[type[Posterior], Entry], posterior_type: type[Posterior]) -> Entry:
+    """Return the entry of a type of posterior, or of its nearest base class with an entry."""
+    return next(table[base] for base in posterior_type.__mro__ if base in table)

@@ -49,16 +49,16 @@ IMPRECISE = -2
 """Replaces a class index if predictions with such a probability are wrong too often."""
 
 MAX_TAIL_EXPONENT = 13.0
-"""x of the bound exp(−3x) of the probability of more true labels than are integrated exactly.
+"""The expected F1 ignores numbers of true labels with a probability of at most exp(−3 · this).
 
-It is less than rounding errors.
+This probability is less than rounding errors.
 """
 
 F1_ROUNDING = 1e-12
 """Tolerance for rounding errors of an expected F1."""
 
 POOLED_THRESHOLD_DOCUMENTS = 0.3
-"""Weight of the threshold of all labels together, in documents with the label.
+"""Weight of the threshold of all labels together, in documents with a label.
 
 Macro F1 is about the same for 0.1 to 1.
 """
@@ -73,7 +73,12 @@ class Costs(NamedTuple):
     prediction_costs: Floats
     """λ_ij, the cost of predicting class j if class i is true, shape (n_classes, n_classes)."""
     abstention_costs: Floats
-    """Shape (n_classes,); infinite for every class unless abstaining is allowed."""
+    """Shape (n_classes,). They are infinite for every class unless abstaining is allowed."""
+
+    @property
+    def allow_abstaining(self) -> bool:
+        """True if a prediction of no class has a cost."""
+        return bool(np.isfinite(self.abstention_costs).all())
 
 
 def _make_zero_one_costs(n_classes: int) -> Costs:
@@ -82,7 +87,7 @@ def _make_zero_one_costs(n_classes: int) -> Costs:
 
 
 def _is_number(value: object) -> bool:
-    """Return True for a number of a TOML file. A truth value is none."""
+    """Return True for a number of a TOML file. A truth value is not a number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -96,12 +101,13 @@ def parse_costs(tables: Mapping[str, object], classes: Names) -> Costs:
     """
     class_indices = {label: index for index, label in enumerate(classes)}
     costs = _make_zero_one_costs(len(classes))
+    prediction_costs, abstention_costs = costs
     hint = f"the classes are {', '.join(classes[:20])}"
     mentions_abstain = any(
         isinstance(table, dict) and ABSTAIN in table for table in tables.values()
     )
     if mentions_abstain and ABSTAIN not in class_indices:
-        costs.abstention_costs[:] = 1.0
+        abstention_costs[:] = 1.0
     for truth, table in tables.items():
         if truth not in class_indices or not isinstance(table, dict):
             raise UsageError(
@@ -116,9 +122,9 @@ def parse_costs(tables: Mapping[str, object], classes: Names) -> Costs:
             if not is_finite_number:
                 raise UsageError(f"the cost of {prediction!r} for {truth!r} is not a finite number")
             if prediction in class_indices:
-                costs.prediction_costs[class_indices[truth], class_indices[prediction]] = cost
+                prediction_costs[class_indices[truth], class_indices[prediction]] = cost
             else:
-                costs.abstention_costs[class_indices[truth]] = cost
+                abstention_costs[class_indices[truth]] = cost
     return costs
 
 
@@ -165,7 +171,7 @@ def expand_class_values(
 ) -> tuple[float | Default, ...]:
     """Return the value of each class, or ``default`` for a class that ``values`` lacks.
 
-    Raise `UsageError` for an unknown class; the message names the ``option``.
+    Raise `UsageError` for an unknown class. The message names the ``option``.
     """
     for label in values:
         if label not in classes:
@@ -178,25 +184,31 @@ def predict_minimum_error(log_posterior: Floats) -> Ints:
 
     Of equally probable classes this is the first. It is `NO_PREDICTION` if no class is possible.
     """
-    return np.where(np.isnan(log_posterior[:, 0]), NO_PREDICTION, log_posterior.argmax(axis=1))
+    return _replace_impossible(log_posterior.argmax(axis=1), log_posterior)
+
+
+def _replace_impossible(predictions: Ints, log_posterior: Floats) -> Ints:
+    """Return predictions, with `NO_PREDICTION` for documents without a possible class."""
+    # If no class is possible, log p of every class is nan.
+    return np.where(np.isnan(log_posterior[:, 0]), NO_PREDICTION, predictions)
 
 
 def predict_minimum_risk(log_posterior: Floats, costs: Costs) -> tuple[Ints, Floats]:
     """Return the classes with the lowest expected costs and these costs, both of shape (n_docs,).
 
     The class is argmin_j Σ_i λ_ij p(C_i | d), or `NO_PREDICTION` if abstaining is expected to cost
-    less. Of equal costs the first class is predicted, and a class rather than none. If no class
-    is possible, the class is `NO_PREDICTION` and the cost is nan.
+    less. If costs are equal, the first class is predicted, and a class is preferred to abstaining.
+    If no class is possible, the class is `NO_PREDICTION` and the cost is nan.
     """
     posterior = np.exp(log_posterior)
     prediction_costs = posterior @ costs.prediction_costs
     predictions = prediction_costs.argmin(axis=1)
     lowest_costs = prediction_costs[np.arange(len(predictions)), predictions]
-    if np.isfinite(costs.abstention_costs).all():
+    if costs.allow_abstaining:
         abstention_costs = posterior @ costs.abstention_costs
         predictions = np.where(abstention_costs < lowest_costs, NO_PREDICTION, predictions)
         lowest_costs = np.minimum(lowest_costs, abstention_costs)
-    return np.where(np.isnan(log_posterior[:, 0]), NO_PREDICTION, predictions), lowest_costs
+    return _replace_impossible(predictions, log_posterior), lowest_costs
 
 
 def compute_likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:
@@ -204,7 +216,8 @@ def compute_likelihood_ratio_threshold(costs: Costs, prior: Floats) -> float:
 
     The ratio is p(d | C_1) / p(d | C_2). The threshold is
     (λ_21 − λ_22) P(C_2) / ((λ_12 − λ_11) P(C_1)), where λ_ij is the cost of predicting j if the
-    truth is i. A wrong prediction must cost more than a correct one. ``prior`` has shape (2,).
+    truth is i. A wrong prediction must cost more than a correct prediction. ``prior`` has the shape
+    (2,).
     """
     cost = costs.prediction_costs
     return float((cost[1, 0] - cost[1, 1]) * prior[1] / ((cost[0, 1] - cost[0, 0]) * prior[0]))
@@ -226,18 +239,17 @@ class PredictionThreshold(NamedTuple):
 def compute_prediction_threshold(
     costs: Costs, prior: Floats, classes: Names
 ) -> PredictionThreshold | None:
-    """Return the threshold that decides between two classes, or None if no threshold does.
+    """Return the threshold that decides between two classes, or None if no threshold decides.
 
     It is None for more than two classes, if abstaining is allowed, if a class has a prior of 0, and
-    if a wrong prediction does not cost more than a correct one.
+    if a wrong prediction does not cost more than a correct prediction.
     """
-    may_abstain = np.isfinite(costs.abstention_costs).any()
-    if len(classes) != 2 or may_abstain or not (prior > 0).all():
+    if len(classes) != 2 or costs.allow_abstaining or not (prior > 0).all():
         return None
     cost = costs.prediction_costs
     first_mistake_cost = float(cost[0, 1] - cost[0, 0])
     second_mistake_cost = float(cost[1, 0] - cost[1, 1])
-    if not min(first_mistake_cost, second_mistake_cost) > 0:
+    if first_mistake_cost <= 0 or second_mistake_cost <= 0:
         return None
     return PredictionThreshold(
         answer=classes[0],
@@ -255,7 +267,7 @@ class Decision(NamedTuple):
     probabilities: Floats
     """Probability of the best class, even if it is not predicted. nan if no class is possible."""
     expected_costs: Floats
-    """Expected cost of the best class. Without costs it is the probability of a mistake."""
+    """Lowest expected cost of a class or of abstaining, by default the probability of a mistake."""
 
 
 @dataclass(frozen=True)
@@ -277,8 +289,8 @@ class DecisionRule:
     None means that the predicted set is the set of greatest expected F1.
     """
 
-    def at_least(self, min_probability: float | None) -> DecisionRule:
-        """Return the rule with this ``min_probability``; None changes nothing.
+    def with_min_probability(self, min_probability: float | None) -> DecisionRule:
+        """Return the rule with this ``min_probability``, or unchanged if it is None.
 
         Raise `UsageError` for a number that is not a probability.
         """
@@ -296,8 +308,10 @@ class DecisionRule:
             expected_costs = 1 - _get_probabilities(best, log_posterior)
         else:
             predictions, expected_costs = predict_minimum_risk(log_posterior, self.costs)
-        best = np.where(predictions == NO_PREDICTION, best, predictions)
+            # If the rule abstains, the best class is still the most probable class.
+            best = np.where(predictions == NO_PREDICTION, best, predictions)
         probabilities = _get_probabilities(best, log_posterior)
+        # Documents without a prediction, −1, get the minimum of the last class, which is not used.
         minimums = np.broadcast_to(np.array(self.min_probability), log_posterior.shape[1])
         is_unsure = (predictions >= 0) & (probabilities < minimums[predictions])
         predictions = np.where(is_unsure, NO_PREDICTION, predictions)
@@ -327,8 +341,8 @@ def maximize_expected_f1(probabilities: Floats) -> Mask:
     """Return the label set of each document with the greatest expected F1, as a mask.
 
     The mask and ``probabilities`` have the shape (n_docs, n_labels). Labels are assumed to be
-    independent. The set has the m most probable labels, or none. The expected F1 of the empty set
-    is the probability Π_l (1 − p_l) of a document without labels.
+    independent. The set has the m most probable labels, or no label. The expected F1 of the empty
+    set is the probability Π_l (1 − p_l) of a document without labels.
 
     The number K of true labels has a Poisson binomial distribution, so
     E[t^K] = G(t) = Π_l (1 − p_l + p_l t), and E[1/(a + K)] = ∫₀¹ t^(a−1) G(t) dt. So
@@ -351,8 +365,9 @@ def maximize_expected_f1(probabilities: Floats) -> Mask:
     is_better_than_empty = f1.max(axis=1, keepdims=True) >= empty_set_f1 - F1_ROUNDING
     best_sizes = f1.argmax(axis=1)[:, np.newaxis] + 1
     sizes = np.arange(1, order.shape[1] + 1)
+    is_predicted = (sizes <= best_sizes) & is_better_than_empty  # labels in sorted order
     mask = np.zeros(order.shape, np.bool_)
-    np.put_along_axis(mask, order, (sizes <= best_sizes) & is_better_than_empty, axis=1)
+    np.put_along_axis(mask, order, is_predicted, axis=1)
     return mask
 
 
@@ -361,7 +376,7 @@ def _bound_set_size(sorted_probabilities: Floats, empty_set_f1: Floats) -> int:
 
     By Jensen's inequality E[F1] is between two quotients, the lower and the upper bound. A set
     cannot be best if its upper bound is less than the greatest lower bound. Upper bounds fall with
-    the size.
+    the size, so the sets whose upper bound is high enough are the smallest sets.
     """
     sizes = np.arange(1, sorted_probabilities.shape[1] + 1)
     expected_hits = sorted_probabilities.cumsum(axis=1)
@@ -376,15 +391,16 @@ def _compute_expected_f1(sorted_probabilities: Floats, max_size: int) -> Floats:
     n_labels = sorted_probabilities.shape[1]
     sizes = np.arange(1, max_size + 1)
     candidates = sorted_probabilities[:, :max_size]
+    # The greatest expected number of true labels of a document.
     mean = float(sorted_probabilities.cumsum(axis=1)[:, -1].max(initial=0))
-    # S. Bernstein's inequality for `MAX_TAIL_EXPONENT`, solved for the number of labels.
-    max_true_labels = int(
-        mean + MAX_TAIL_EXPONENT + np.sqrt(MAX_TAIL_EXPONENT**2 + 6 * MAX_TAIL_EXPONENT * mean)
-    )
+    # S. Bernstein's inequality, P(K − mean ≥ t) ≤ exp(−t²/(2 mean + 2t/3)), solved for t.
+    x = MAX_TAIL_EXPONENT
+    max_true_labels = int(mean + x + np.sqrt(x**2 + 6 * x * mean))
     n_nodes = min(n_labels, (max_size + max_true_labels) // 2 + 1)
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     f1 = np.zeros((len(sorted_probabilities), max_size))
-    for node, weight in zip(*np.polynomial.legendre.leggauss(n_nodes), strict=True):
-        t = (node + 1) / 2
+    for node, weight in zip(nodes, weights, strict=True):
+        t = (node + 1) / 2  # from −1 … 1 to 0 … 1
         generating_function = (1 - sorted_probabilities * (1 - t)).prod(axis=1, keepdims=True)
         quotient_sums = (candidates / (1 - candidates * (1 - t))).cumsum(axis=1)
         f1 += weight * t**sizes * generating_function * quotient_sums
@@ -408,9 +424,8 @@ def fit_label_thresholds(log_posterior: Floats) -> tuple[float, ...]:
     expected_documents = probabilities.sum(axis=0)
     label_logs = _compute_log_thresholds(probabilities)
     pooled_log = _compute_log_thresholds(probabilities.reshape(-1, 1))
-    log_thresholds = (expected_documents * label_logs + POOLED_THRESHOLD_DOCUMENTS * pooled_log) / (
-        expected_documents + POOLED_THRESHOLD_DOCUMENTS
-    )
+    weighted_logs = expected_documents * label_logs + POOLED_THRESHOLD_DOCUMENTS * pooled_log
+    log_thresholds = weighted_logs / (expected_documents + POOLED_THRESHOLD_DOCUMENTS)
     return tuple(np.exp(log_thresholds).tolist())
 
 

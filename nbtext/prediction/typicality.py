@@ -1,7 +1,7 @@
 """Compare documents with the training set, to find unusual documents and drift.
 
 `Typicality` compares one document: its log-likelihood per token with the log-likelihoods of
-training documents of about the same length, because short documents vary more.
+training documents in the same length band, because short documents vary more.
 
 `Profile` compares many documents: the mean and the standard deviation of `DRIFT_METRICS`, and the
 number of predictions of each class. Distances of means are in standard deviations of training
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.fast_dataclasses import dataclass
+from nbtext.prediction.calibration import clip_to_limit, round_to_nine_digits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +40,7 @@ QUANTILE_LEVELS = np.array(
 """Proportions of training documents whose quantiles are stored."""
 
 MIN_BAND_DOCUMENTS = 50
-"""Documents that a band needs. A smaller band has this many documents nearest to it in length."""
+"""A band with fewer documents uses so many documents of the nearest lengths instead."""
 
 UNKNOWN = "unknown"
 """Proportion of unknown tokens."""
@@ -103,10 +104,10 @@ class Typicality:
         has_tokens = tokens > 0
         bands = _find_bands(np.maximum(tokens, 1))
         proportions = np.ones(len(tokens))
-        for band in np.unique(bands).tolist():
-            in_band = (bands == band) & has_tokens
-            proportions[in_band] = np.interp(
-                per_token[in_band], self.quantiles[band], QUANTILE_LEVELS
+        for band in range(N_LENGTH_BANDS):
+            is_in_band = (bands == band) & has_tokens
+            proportions[is_in_band] = np.interp(
+                per_token[is_in_band], self.quantiles[band], QUANTILE_LEVELS
             )
         return proportions
 
@@ -127,11 +128,12 @@ class MeanStd(NamedTuple):
 
     @classmethod
     def from_values(cls, values: Floats) -> MeanStd:
-        """Return the statistics of the finite values, with nine digits; zeros if there are none."""
+        """Return the statistics of the finite values, which are 0 without finite values."""
         finite = values[np.isfinite(values)]
         if not finite.size:
-            return cls(0, 0.0, 0.0)
-        return cls(finite.size, float(f"{finite.mean():.9g}"), float(f"{finite.std():.9g}"))
+            return cls(documents=0, mean=0.0, std=0.0)
+        mean = round_to_nine_digits(finite.mean())
+        return cls(finite.size, mean, std=round_to_nine_digits(finite.std()))
 
     @classmethod
     def pool(cls, groups: Sequence[MeanStd]) -> MeanStd:
@@ -143,7 +145,7 @@ class MeanStd(NamedTuple):
         """
         documents = sum(group.documents for group in groups)
         if not documents:
-            return cls(0, 0.0, 0.0)
+            return cls(documents=0, mean=0.0, std=0.0)
         mean = math.fsum(group.documents * group.mean for group in groups) / documents
         squares = math.fsum(
             group.documents * (group.std**2 + (group.mean - mean) ** 2) for group in groups
@@ -156,12 +158,13 @@ class MeanStd(NamedTuple):
         If σ is 0, the mean is ±`MAX_DISTANCE`, or 0 for equal means.
         """
         difference = self.mean - training.mean
-        if training.std:
-            mean = max(min(difference / training.std, MAX_DISTANCE), -MAX_DISTANCE)
+        if training.std > 0:
+            mean = clip_to_limit(difference / training.std, MAX_DISTANCE)
             return MeanStd(self.documents, mean, min(self.std / training.std, MAX_DISTANCE))
-        if not difference:
-            return MeanStd(self.documents, 0.0, 0.0)
-        return MeanStd(self.documents, math.copysign(MAX_DISTANCE, difference), 0.0)
+        mean = 0.0
+        if difference != 0:
+            mean = math.copysign(MAX_DISTANCE, difference)
+        return MeanStd(self.documents, mean, std=0.0)
 
     def compute_distance(self, training: MeanStd) -> float | None:
         """Return the distance of the means, in standard deviations of training.
@@ -176,15 +179,15 @@ class MeanStd(NamedTuple):
         """Return the p-value of the difference of the means.
 
         It is the two-sided normal approximation of Welch's test. The standard deviation is at least
-        that of training, because a few documents may be similar by chance.
+        the standard deviation of training, because a few documents may be similar by chance.
         """
         if not self.documents or not training.documents:
             return 1.0
         std = max(self.std, training.std)
         variance = std**2 / self.documents + training.std**2 / training.documents
         difference = abs(self.mean - training.mean)
-        if not variance:
-            return float(difference == 0)
+        if variance == 0:
+            return 1.0 if difference == 0 else 0.0
         return math.erfc(difference / math.sqrt(2 * variance))
 
 
@@ -237,8 +240,8 @@ def compute_total_variation(counts: Numbers, training: Numbers) -> float | None:
 def compute_chi2_p_value(counts: Numbers, training: Numbers) -> float:
     """Return the p-value of Pearson's χ² test that two arrays of counts have equal proportions.
 
-    Both have the shape (n_classes,). The 2 × K table has one column for all rare classes. Return 1
-    if only one column is left, or an array is all zeros.
+    Both arrays have the shape (n_classes,). Rare classes are pooled by `_pool_rare_columns`. Return
+    1 if only one column is left, or an array is all zeros.
     """
     table = _pool_rare_columns(np.stack((counts, training)))
     n_columns = table.shape[1]
@@ -253,17 +256,17 @@ def compute_chi2_p_value(counts: Numbers, training: Numbers) -> float:
 
 
 def _pool_rare_columns(table: Numbers) -> Numbers:
-    """Return a table of two rows with its rare columns added up to one column.
+    """Return a table of two rows, in order of column sums, with its rare columns added up to one.
 
     A column is rare if its expected count in the row of smaller sum is below `MIN_EXPECTED_COUNT`.
-    If this also holds for the sum of all rare columns, the next larger column is added too.
+    If the sum of all rare columns is rare too, the next larger column is added.
     """
-    by_size = table[:, np.argsort(table.sum(axis=0), kind="stable")]
+    sorted_table = table[:, np.argsort(table.sum(axis=0), kind="stable")]
     smaller_proportion = table.sum(axis=1).min() / max(table.sum(), 1)
-    expected = by_size.sum(axis=0) * smaller_proportion
+    expected = sorted_table.sum(axis=0) * smaller_proportion
     n_rare = int(np.count_nonzero(expected < MIN_EXPECTED_COUNT))
     if not n_rare:
-        return by_size
+        return sorted_table
     if expected[:n_rare].sum() < MIN_EXPECTED_COUNT:
         n_rare += 1
-    return np.column_stack((by_size[:, :n_rare].sum(axis=1), by_size[:, n_rare:]))
+    return np.column_stack((sorted_table[:, :n_rare].sum(axis=1), sorted_table[:, n_rare:]))
