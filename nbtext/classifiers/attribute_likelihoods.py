@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.counts.vocabulary import make_category_term, mask_attribute
+from nbtext.counts.vocabulary import UNKNOWN_TERM, make_category_term, mask_attribute
 from nbtext.document_fields import MAX_STD_DEVIATIONS, parse_declared_sizes
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
@@ -74,10 +74,10 @@ def _split_value_pseudo_counts(
     term_pseudo_counts = {}
     unseen_pseudo_counts = []
     for term, pseudo_count in zip(terms, pseudo_counts.values(), strict=True):
-        if term >= 0:
-            term_pseudo_counts[term] = pseudo_count
-        else:  # No document has the value.
+        if term == UNKNOWN_TERM:
             unseen_pseudo_counts.append(pseudo_count)
+        else:
+            term_pseudo_counts[term] = pseudo_count
     return term_pseudo_counts, unseen_pseudo_counts
 
 
@@ -123,7 +123,7 @@ class CategoricalAttribute:
                 f"{name!r} has {n_named:,} values, and {n_declared:,} are declared",
                 hint=f"declare at least {name}={n_named}",
             )
-        # A background prior and maximum likelihood give other values probability 0.
+        # A background prior and maximum likelihood give probability 0 to values that do not occur.
         is_smoothed = settings.prior_shape != "background" and settings.estimate != "ml"
         n_unnamed = 0
         if n_declared is not None and is_smoothed:
@@ -158,8 +158,7 @@ class CategoricalAttribute:
         terms = self.language_models.statistics.vocabulary.find(category_terms)
         pseudo_counts = np.full(len(values), np.nan)
         for index, (value, term) in enumerate(zip(values, terms, strict=True)):
-            is_unseen = term < 0
-            if value and is_unseen:
+            if value and term == UNKNOWN_TERM:
                 pseudo_counts[index] = self.value_pseudo_counts.get(
                     value, self.unnamed_pseudo_count
                 )
@@ -184,15 +183,15 @@ class CategoricalAttribute:
 
 
 def _choose_category_smoothing(
-    statistics: ClassStatistics, selected: Mask, prior_shape: str, n_unseen: int
+    statistics: ClassStatistics, selected: Mask, prior_shape: str, n_unnamed: int
 ) -> float:
     """Return the smoothing of the greatest evidence.
 
-    The possible values are the selected terms and ``n_unseen`` values that do not occur.
+    The possible values are the selected terms and ``n_unnamed`` values that do not occur.
     """
     histogram = build_count_histogram(statistics, selected, prior_shape)
-    if n_unseen:
-        n_values = int(np.count_nonzero(selected)) + n_unseen
+    if n_unnamed:
+        n_values = int(np.count_nonzero(selected)) + n_unnamed
         uniform = np.full(1, 1 / n_values)  # one number for all values
         histogram = histogram._replace(base_measure=uniform, n_terms=n_values)
     return choose_smoothing_by_evidence(histogram, prior_shape)

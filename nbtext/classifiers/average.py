@@ -140,7 +140,7 @@ def fit_ensemble_weights(
     )
 
     def measure_step(step: Floats) -> float:
-        return np.abs(step).max()
+        return np.abs(step).max()  # the largest change of a parameter
 
     theta = minimize_by_newton(loss, prior_centre.ravel(), MIN_SQUARED_DECREMENT, measure_step)
     member_theta: Floats = theta.reshape(prior_centre.shape)
@@ -162,6 +162,7 @@ class EnsembleClassifier(AdditiveClassifier):
 
     members: tuple[Classifier, ...]
     ensemble_weights: EnsembleWeights
+    """For a mixture, the scales are p(m | data), and the exponents are 0."""
     held_out: HeldOutScores | None = None
     """The documents that the weights were fitted to, or None if the weights were not fitted.
 
@@ -171,9 +172,9 @@ class EnsembleClassifier(AdditiveClassifier):
     @classmethod
     def choose_smoothing(cls, training: Training) -> float:
         """Return the pseudo-count that the first member chooses."""
-        first = training.settings.member_settings[0]
-        first_class = load_classifier_class(first.classifier)
-        return first_class.choose_smoothing(replace(training, settings=first))
+        settings = training.settings.member_settings[0]
+        member_class = load_classifier_class(settings.classifier)
+        return member_class.choose_smoothing(replace(training, settings=settings))
 
     @classmethod
     def estimate(cls, training: Training) -> Self:

@@ -3,7 +3,8 @@
 Naive Bayes counts every term as independent evidence. The terms of a document are dependent, so its
 posterior is too extreme, and more so in longer documents. Calibration divides the scores by a
 temperature T before they become a posterior. The fit makes held-out documents most probable in
-their own class. Documents without known tokens always have T = 1, so the fit ignores them.
+their own class. Known tokens are tokens of terms that the model knows. Documents without known
+tokens always have T = 1, so the fit ignores them.
 
 A normal prior keeps the temperature finite if there are few documents or no mistakes. Its centre is
 T = n^`COUNT_TEMPERATURE_EXPONENT` for models that count every token as evidence, and T = 1 for
@@ -105,7 +106,7 @@ class Calibration:
         extreme_log_lengths = np.array((0.0, np.log(MAX_KNOWN_TOKENS)))
         log_temperatures = np.log(self.scale) + self.exponent * extreme_log_lengths
         max_abs_log = MAX_ABS_LOG + LOG_ROUNDING_TOLERANCE
-        # The range of log T and the range of valid values overlap.
+        # The range of log T and the range of valid values must overlap.
         return bool(log_temperatures.min() < max_abs_log and log_temperatures.max() > -max_abs_log)
 
     def compute_log_posterior(self, scores: Floats, lengths: Ints) -> Floats:
@@ -294,7 +295,7 @@ class HeldOutScores(NamedTuple):
     scores: Floats
     """Shape (n_docs, n_classes), in nats."""
     lengths: Ints
-    """Tokens of terms that the model knows, shape (n_docs,)."""
+    """Known tokens, shape (n_docs,)."""
     unknown_lengths: Ints
     """All other tokens, shape (n_docs,)."""
     truth: DocumentLabels
@@ -319,7 +320,7 @@ class HeldOutScores(NamedTuple):
         The models do not contain the label of a held-out document if no other document has it.
         """
         documents, labels = self.truth.to_pairs()
-        # The score of an unknown label is −inf, or nan, which is not greater either.
+        # The score of an unknown label is −inf or nan. The comparison is False for both.
         is_known = np.greater(self.scores[documents, labels], -np.inf)
         has_known_labels = np.ones(len(self.scores), np.bool_)
         has_known_labels[documents[~is_known]] = False

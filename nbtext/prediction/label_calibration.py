@@ -106,7 +106,7 @@ class LabelCalibration(Calibration):
         """
         factors = self.slopes / self.compute_temperatures(lengths)[:, np.newaxis]
         z = (scores - self.prior) * factors + self.offsets
-        rival_logs = _sum_rivals(np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG), self.level)
+        rival_logs = _compute_rival_logs(np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG), self.level)
         has_known_tokens = lengths[:, np.newaxis] > 0
         log_odds = np.where(has_known_tokens, z - self.rivalry * rival_logs, self.prior)
         return -np.logaddexp(0.0, -log_odds)  # log 1/(1 + exp(−log odds))
@@ -144,7 +144,7 @@ class LabelCalibration(Calibration):
         return log_posterior
 
 
-def _sum_rivals(z: Floats, level: float) -> Floats:
+def _compute_rival_logs(z: Floats, level: float) -> Floats:
     """Return log(1 + Σ_{l≠k} exp(level + z_l)), shape (n_docs, n_labels)."""
     odds = np.exp(z + level)
     return np.log1p(np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0))
@@ -305,13 +305,13 @@ class _LabelLoss:
             rival_odds = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
             rival_logs = np.log1p(rival_odds)
             signed_log_odds = signs * (z - rivalry * rival_logs)
-            # The loss log(1 + exp(x)) and its derivative 1/(1 + exp(−x)) without overflow, for
-            # x = signed log odds.
+            # With x = signed log odds, the loss is log(1 + exp(x)), its derivative by x is
+            # 1/(1 + exp(−x)). These expressions do not overflow.
             small = np.exp(-np.abs(signed_log_odds))
             losses = np.maximum(signed_log_odds, 0.0) + np.log1p(small)
             value += float((weights * losses).sum())
             d_log_odds = weights * signs * np.where(signed_log_odds > 0, 1.0, small) / (1.0 + small)
-            # Up to the factor −rivalry, the derivative by the odds of rivals.
+            # The next two derivatives lack the factor −rivalry.
             d_rival_odds = d_log_odds / (1.0 + rival_odds)
             d_odds = d_rival_odds.sum(axis=1, keepdims=True) - d_rival_odds
             is_unclipped = np.abs(z) < MAX_ABS_LOG
@@ -344,7 +344,7 @@ class _LabelLoss:
         for scores, _, weights, log_lengths in self._blocks:
             scaled = _scale_scores(scores, log_lengths, log_factor, exponent)
             z = np.clip(scaled * slopes + label_offsets, -MAX_ABS_LOG, MAX_ABS_LOG)
-            rival_logs = _sum_rivals(z, level)
+            rival_logs = _compute_rival_logs(z, level)
             p = 1 / (1 + np.exp(rivalry * rival_logs - z))
             variances = weights * p * (1 - p)
             evidence_curvature = variances * scaled**2

@@ -121,19 +121,19 @@ def _find_bands(tokens: Ints) -> Ints:
 class MeanStd(NamedTuple):
     """Mean and standard deviation of a metric over documents."""
 
-    documents: int
+    documents: int = 0
     """Number of documents."""
-    mean: float
-    std: float
+    mean: float = 0.0
+    std: float = 0.0
 
     @classmethod
     def from_values(cls, values: Floats) -> MeanStd:
         """Return the statistics of the finite values, which are 0 without finite values."""
         finite = values[np.isfinite(values)]
         if not finite.size:
-            return cls(documents=0, mean=0.0, std=0.0)
+            return cls()
         mean = round_to_nine_digits(finite.mean())
-        return cls(finite.size, mean, std=round_to_nine_digits(finite.std()))
+        return cls(finite.size, mean, round_to_nine_digits(finite.std()))
 
     @classmethod
     def pool(cls, groups: Sequence[MeanStd]) -> MeanStd:
@@ -145,7 +145,7 @@ class MeanStd(NamedTuple):
         """
         documents = sum(group.documents for group in groups)
         if not documents:
-            return cls(documents=0, mean=0.0, std=0.0)
+            return cls()
         mean = math.fsum(group.documents * group.mean for group in groups) / documents
         squares = math.fsum(
             group.documents * (group.std**2 + (group.mean - mean) ** 2) for group in groups
@@ -158,13 +158,13 @@ class MeanStd(NamedTuple):
         If σ is 0, the mean is ±`MAX_DISTANCE`, or 0 for equal means.
         """
         difference = self.mean - training.mean
-        if training.std > 0:
+        if training.std != 0:
             mean = clip_to_limit(difference / training.std, MAX_DISTANCE)
             return MeanStd(self.documents, mean, min(self.std / training.std, MAX_DISTANCE))
         mean = 0.0
         if difference != 0:
             mean = math.copysign(MAX_DISTANCE, difference)
-        return MeanStd(self.documents, mean, std=0.0)
+        return MeanStd(self.documents, mean)
 
     def compute_distance(self, training: MeanStd) -> float | None:
         """Return the distance of the means, in standard deviations of training.
@@ -187,7 +187,7 @@ class MeanStd(NamedTuple):
         variance = std**2 / self.documents + training.std**2 / training.documents
         difference = abs(self.mean - training.mean)
         if variance == 0:
-            return 1.0 if difference == 0 else 0.0
+            return float(difference == 0)
         return math.erfc(difference / math.sqrt(2 * variance))
 
 
