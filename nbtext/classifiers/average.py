@@ -210,20 +210,19 @@ class EnsembleClassifier(AdditiveClassifier):
         # If the only document of a class was held out, its score is −inf.
         is_usable = np.asarray(np.isfinite(true_scores).all(axis=1))
 
-        def fit_weights(documents: Mask) -> EnsembleWeights:
+        def fit_weights(is_fitted: Mask) -> EnsembleWeights:
+            fitted = held_out.take(is_fitted)
             return fit_ensemble_weights(
-                held_out.scores[documents],
-                classes[documents],
-                held_out.lengths[documents],
-                held_out.weights[documents],
+                fitted.scores, fitted.truth.indices, fitted.lengths, fitted.weights
             )
 
         scores = np.empty((rows.size, self.training.statistics.n_classes))
         for fold in range(WEIGHT_FOLDS):
             is_in_fold = rows % WEIGHT_FOLDS == fold
             fold_weights = fit_weights(is_usable & ~is_in_fold)
-            member_weights = fold_weights.compute_member_weights(held_out.lengths[is_in_fold])
-            scores[is_in_fold] = _combine_scores(held_out.scores[is_in_fold], member_weights)
+            in_fold = held_out.take(is_in_fold)
+            member_weights = fold_weights.compute_member_weights(in_fold.lengths)
+            scores[is_in_fold] = _combine_scores(in_fold.scores, member_weights)
         return replace(
             self,
             ensemble_weights=fit_weights(is_usable),

@@ -399,7 +399,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         statistics = training.statistics
         settings = training.settings
         documents = training.documents
-        # Rounding depends on the order, so results would depend on the order of the input.
+        # Without a fixed order, rounding would depend on the order of the input.
         documents = documents.take(np.lexsort((documents.classes, documents.hashes)))
         latent_space = LatentSpace.from_documents(
             statistics, training.selected, documents.matrix, settings.latent
