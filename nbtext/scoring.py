@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from nbtext.fitted_model import FittedModel, ScoredTexts
     from nbtext.prediction.labels import Label
-    from nbtext.prediction.posterior import SetPredictor, Posterior
+    from nbtext.prediction.posterior import ClassSets, Posterior
     from nbtext.type_names import Floats, Ints
 
 # Reasons to abstain, the values of `Answer.abstained`. The values of `Answer.notice`, for documents
@@ -183,7 +183,7 @@ class _Ranking(NamedTuple):
 
 
 def _rank_classes(
-    block: ScoredBlock, classes: list[str], top_k: int, sets: SetPredictor | None
+    block: ScoredBlock, classes: list[str], top_k: int, sets: ClassSets | None
 ) -> Iterator[_Ranking]:
     """Yield the ranking of each document of a block.
 
@@ -242,7 +242,7 @@ def iter_answers(
     *,
     min_typicality: float = 0.0,
     top_k: int = 0,
-    sets: SetPredictor | None = None,
+    sets: ClassSets | None = None,
 ) -> Iterator[Answer]:
     """Yield the answer to each document that the model has scored, in order.
 

@@ -262,8 +262,8 @@ TRUTH_TYPES: dict[type[Posterior], type[ClassTruth | LabelTruth]] = {
 class LogisticProblem:
     """Features, scales and true classes of the documents of a fit.
 
-    Most n-grams are single terms, which occur in only one document. All other terms are shared
-    terms. In G a, single terms add a multiple of the document's row of a to this row, so the fit
+    A term is a column of X: also a category or a number. Most n-grams are single terms, which occur
+    in only one document. All other terms are shared terms. In G a, single terms add a multiple of the document's row of a to this row, so the fit
     only needs `single_squares`, the sums of these factors.
     """
 

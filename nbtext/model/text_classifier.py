@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from nbtext.explain.explanation import ExplainedDocument
     from nbtext.model.python_input import IndicatorFormat, Label, Paths, Text, TypedClasses
     from nbtext.model.unlabelled import UnlabelledDocuments
-    from nbtext.prediction.posterior import SetPredictor
+    from nbtext.prediction.posterior import ClassSets
     from nbtext.type_names import Floats, Mask
 
 
@@ -562,7 +562,7 @@ class TextClassifier:
         min_probability: float | None = None,
         min_typicality: float = 0.0,
         top_k: int = 0,
-        sets: SetPredictor | None = None,
+        sets: ClassSets | None = None,
     ) -> list[Answer]:
         """Return the answer to each text: its class, or the reason to abstain.
 

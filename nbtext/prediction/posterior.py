@@ -91,7 +91,7 @@ class AlternativeLabels(NamedTuple):
     """``log_probability`` minus log p of the true class, or of leaving the label, in nats."""
 
 
-class SetPredictor(Protocol):
+class ClassSets(Protocol):
     """A predictor of label sets.
 
     It is a decision rule or a `nbtext.guarantees.prediction_sets.SetRule`.
@@ -166,8 +166,8 @@ class Posterior:
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: SetPredictor | None
-    ) -> SetPredictor | None:
+        rule: DecisionRule, guaranteed_sets: ClassSets | None
+    ) -> ClassSets | None:
         """Return the predictor of label sets, or None if each document gets one class.
 
         ``guaranteed_sets`` predicts sets with guaranteed coverage. It is None if coverage was not
@@ -266,8 +266,8 @@ class ClassPosterior(Posterior):
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: SetPredictor | None
-    ) -> SetPredictor | None:
+        rule: DecisionRule, guaranteed_sets: ClassSets | None
+    ) -> ClassSets | None:
         """Return the predictor of sets with guaranteed coverage, or None."""
         del rule
         return guaranteed_sets
@@ -393,8 +393,8 @@ class LabelPosterior(Posterior):
 
     @staticmethod
     def select_set_predictor(
-        rule: DecisionRule, guaranteed_sets: SetPredictor | None
-    ) -> SetPredictor | None:
+        rule: DecisionRule, guaranteed_sets: ClassSets | None
+    ) -> ClassSets | None:
         """Return the predictor of sets with guaranteed coverage, or the rule without one."""
         if guaranteed_sets is None:
             return rule
