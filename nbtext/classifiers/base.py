@@ -212,7 +212,7 @@ class Training:
     """The pseudo-count, or μ for the prior shape ``background``. Any number until it is chosen."""
     settings: Settings
     documents: CountedDocuments | None = None
-    """All documents. None if the classifier does not need them, or the model lacks some."""
+    """All documents. None if the classifier does not need them, or the model keeps only some."""
     sample: CountedDocuments | None = None
     """The sample of documents that the model keeps. None if the classifier does not need it."""
     term_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
@@ -358,7 +358,7 @@ class Classifier(ABC):
     def leave_one_out(self, documents: CountedDocuments) -> HeldOutScores:
         """Score training documents, each by the exact model of all other documents.
 
-        Raise `UsageError` if the model does not support it.
+        Raise `UsageError` unless `is_leave_one_out_exact`.
         """
         raise UsageError(
             "this model cannot leave out single documents exactly", hint="cross-validate with folds"

@@ -262,9 +262,10 @@ TRUTH_TYPES: dict[type[Posterior], type[ClassTruth | LabelTruth]] = {
 class LogisticProblem:
     """Features, scales and true classes of the documents of a fit.
 
-    A term is a column of X: also a category or a number. Most n-grams are single terms, which occur
-    in only one document. All other terms are shared terms. In G a, single terms add a multiple of the document's row of a to this row, so the fit
-    only needs `single_squares`, the sums of these factors.
+    Here categories and numbers are also called terms. Most n-grams are single terms, which occur in
+    only one document. All other terms are shared terms. In G a, single terms add a multiple of the
+    document's row of a to this row, so the fit only needs `single_squares`, the sums of these
+    factors.
     """
 
     transposed: tuple[Any, ...]
@@ -514,7 +515,7 @@ def minimize_by_lbfgs(
             best = Minimum(point, iteration, excess)
         gradient_change = gradient.plus(last_gradient, -1)
         curvature = step.dot(gradient_change)
-        if curvature <= 0:  # It is lost in rounding, because the objective is convex.
+        if curvature <= 0:  # The objective is convex, so the curvature is lost in rounding.
             break
         pairs.append(_CorrectionPair(step, gradient_change, curvature))
         pairs = pairs[-MAX_CORRECTION_PAIRS:]
@@ -615,7 +616,7 @@ def log_count_ratio(counts: Numbers, totals: Numbers, n_terms: int, smoothing: f
     Two classes have 3 and 2 tokens of 3 terms, and α is 1. For a term with the counts 2 and 0,
     r = log (2 + 1)/(3 + 3) − log (0 + 1)/(2 + 3) in the first class.
 
-    >>> ratio = log_count_ratio(np.array([[2, 0]]), np.array([3, 2]), 3, 1.0)
+    >>> ratio = log_count_ratio(np.array([[2, 0]]), np.array([3, 2]), n_terms=3, smoothing=1.0)
     >>> np.exp(ratio).round(9).tolist()  # (3/6)/(1/5) and the inverse
     [[2.5, 0.4]]
     """
