@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from nbtext.counts.matrix import DocumentTermMatrix, add_weighted_sums
-from nbtext.counts.vocabulary import UNKNOWN_TERM, make_category_term, mask_attribute
+from nbtext.counts.vocabulary import make_category_term, mask_attribute
 from nbtext.document_fields import MAX_STD_DEVIATIONS, parse_declared_sizes
 from nbtext.errors import UsageError
 from nbtext.fast_dataclasses import dataclass
@@ -47,6 +47,7 @@ from nbtext.language_model.smoothing import (
     log_rising_factorial,
 )
 from nbtext.settings import DEFAULT_TERM, TermSmoothing
+from nbtext.text.analyzer import UNKNOWN_TERM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -247,10 +247,9 @@ class GaussianClasses:
 
     def draw(self, label_index: int, random: np.random.Generator) -> Floats:
         """Draw x = μ_k + U⁻ᵀz from N(μ_k, Σ_k), with z ~ N(0, I), shape (n_features,)."""
-        root_index = label_index
-        if self.shares_covariance:
-            root_index = 0
-        root = self.roots[root_index]
+        root = self.roots[0]
+        if not self.shares_covariance:
+            root = self.roots[label_index]
         noise = random.standard_normal(self.means.shape[1])
         mean = self.means[label_index]
         if self.is_diagonal:

@@ -144,8 +144,7 @@ def score_with_refit(
     """
     matrix = held_out.matrix
     prior_weights = compute_prior_weights(training.settings.class_prior, statistics)
-    has_possible_class = prior_weights.any()
-    if has_possible_class:
+    if prior_weights.any():
         remaining_training = replace(
             training,
             statistics=statistics,
@@ -155,7 +154,7 @@ def score_with_refit(
         )
         model = classifier.refit(remaining_training)
         scores, lengths = model.joint_log_likelihood(matrix)
-    else:
+    else:  # No class is possible.
         scores = np.full((len(held_out), statistics.n_classes), -np.inf)
         lengths = np.zeros(len(held_out), np.int64)
     truth = held_out.to_document_labels(statistics.n_classes)

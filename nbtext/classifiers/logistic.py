@@ -54,7 +54,6 @@ from nbtext.errors import UsageError, format_quantity, require_valid_model
 from nbtext.fast_dataclasses import dataclass
 from nbtext.language_model.dirichlet import log
 from nbtext.prediction.calibration import HeldOutScores, compute_calibrated_log_loss
-from nbtext.prediction.posterior import ClassPosterior, LabelPosterior, Posterior, look_up_kind
 from nbtext.progress import track_progress
 from nbtext.ragged import compute_offsets
 
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
     from nbtext.classifiers.inspection import ClassifierParameters
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
-    from nbtext.prediction.labels import DocumentLabels
     from nbtext.type_names import (
         AnyArray,
         AnyInts,
@@ -182,12 +180,6 @@ class ClassTruth:
     classes: AnyInts
     """Shape (n_docs,)."""
 
-    @classmethod
-    def from_labels(cls, labels: DocumentLabels, n_classes: int) -> ClassTruth:
-        """Return the true classes of documents."""
-        del n_classes  # only for `LabelTruth`
-        return cls(labels.indices)
-
     def __len__(self) -> int:
         return len(self.classes)
 
@@ -218,11 +210,6 @@ class LabelTruth:
     is_true: Mask
     """Shape (n_docs, n_labels)."""
 
-    @classmethod
-    def from_labels(cls, labels: DocumentLabels, n_classes: int) -> LabelTruth:
-        """Return the true labels of documents."""
-        return cls(labels.to_mask(n_classes))
-
     def __len__(self) -> int:
         return len(self.is_true)
 
@@ -249,13 +236,6 @@ class LabelTruth:
         posterior: Reals = expit(scores, out=scores)
         posterior -= self.is_true
         return posterior
-
-
-TRUTH_TYPES: dict[type[Posterior], type[ClassTruth | LabelTruth]] = {
-    ClassPosterior: ClassTruth,
-    LabelPosterior: LabelTruth,
-}
-"""The type of truth for each type of posterior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -990,8 +970,9 @@ def _make_problem(corpus: _FitDocuments) -> LogisticProblem:
     statistics = training.statistics
     compute_scales = _make_scale_function(training)
     labels = corpus.documents.to_document_labels(statistics.n_classes)[corpus.rows]
-    truth_type = look_up_kind(TRUTH_TYPES, statistics.posterior_type)
-    truth = truth_type.from_labels(labels, statistics.n_classes)
+    truth: ClassTruth | LabelTruth = ClassTruth(labels.indices)
+    if not statistics.posterior_type.is_exclusive:
+        truth = LabelTruth(labels.to_mask(statistics.n_classes))
     weights = None
     if statistics.weight_unit != 1:
         weights = corpus.documents.compute_weights(statistics)[corpus.rows]
