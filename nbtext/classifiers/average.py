@@ -353,10 +353,6 @@ class EnsembleClassifier(AdditiveClassifier):
         ]
         return [classifier for classifier in classifiers if classifier is not None]
 
-    def get_scored_terms(self) -> Mask:
-        """Return True for terms of texts that count and for categories, shape (n_terms,)."""
-        return self.training.column_features.scored_terms
-
     def compute_document_weights(self, matrix: DocumentTermMatrix) -> Floats:
         """Return u of documents, shape (n_docs, n_members)."""
         # The lengths are equal for all members.

@@ -410,7 +410,12 @@ class AdditiveClassifier(Classifier):
         return matrix
 
     def get_scored_terms(self) -> Mask:
-        """Return True for terms that contribute to scores, shape (n_terms,)."""
+        """Return True for terms that contribute to scores, shape (n_terms,).
+
+        With `HAS_COLUMN_FEATURES`, categories are such terms too.
+        """
+        if self.HAS_COLUMN_FEATURES:
+            return self.training.column_features.scored_terms
         return self.training.selected
 
     @abstractmethod

@@ -739,10 +739,6 @@ class LogisticRegression(LinearClassifier):
         """Return w_jk (1 + |r_jk|), shape (n, n_classes)."""
         return self.scaled_weights[self._feature_indices[terms]].astype(np.float64)
 
-    def get_scored_terms(self) -> Mask:
-        """Return True for terms of texts that count and for categories, shape (n_terms,)."""
-        return self.training.column_features.scored_terms
-
     @cached_property
     def _feature_indices(self) -> Ints:
         """The row of each scored term in `scaled_weights`, shape (n_terms,).
