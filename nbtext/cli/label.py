@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("mixed", "uncertain", "typical", "random")
 DEFAULT_FILE = "labels.jsonl"
-DEFAULT_PATCH = "review.tsv"
+DEFAULT_REVIEW_FILE = "review.tsv"
 
 
 @declarations.option_record
@@ -34,7 +34,7 @@ class LabelOptions:
 
     to: str | None = shared_options.to_field(
         "Append labels to FILE, and go on from those in it.",
-        shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_PATCH}",
+        shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_REVIEW_FILE}",
     )
     strategy: str = declarations.common_option(
         "--next",
@@ -90,9 +90,11 @@ class LabelOptions:
     analysis: ExplicitSettings[Settings] = parameters_field(Settings, only=ANALYSIS_PARAMETERS)
 
     @property
-    def file(self) -> str:
-        """The file of labels, or of corrected labels."""
-        return self.to or (DEFAULT_PATCH if self.review else DEFAULT_FILE)
+    def answer_path(self) -> str:
+        """The path of the file of labels, or with ``--review`` of corrected labels."""
+        if self.to:
+            return self.to
+        return DEFAULT_REVIEW_FILE if self.review else DEFAULT_FILE
 
 
 @declarations.command("label")
@@ -122,17 +124,21 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
     from nbtext.cli.label_terminal import Terminal
     from nbtext.labelling.answer_file import AnswerFile, LabelAnswer, ReviewAnswer
 
-    path = options.file
+    path = options.answer_path
+    # This also rejects --excel-safe with a format other than csv.
     escape_cell = shared_options.make_cell_formatter(
         options.output, is_excel_safe=options.excel_safe
     )
     documents = locate_documents(documents)
-    check_output_file(path, "--to", [])
+    check_output_file(path, "--to", inputs=[])
     _require_outside_pool(path, documents)
     if options.suggest is not None:
         _print_suggestions(options.suggest, documents, options, escape_cell)
         return
-    terminal = None if options.take is not None else Terminal()
+    terminal = None
+    if options.take is None:
+        # If there is no terminal, the command fails before it creates the file.
+        terminal = Terminal()
     answer_type = ReviewAnswer if options.review else LabelAnswer
     with AnswerFile(path, answer_type.from_line) as file:
         if file.was_repaired:
@@ -141,9 +147,9 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
                 "document is asked about again"
             )
         session, source = _open_session(documents, options, file)
-        if terminal is None:
-            _import_labels(session, options, documents)
-        else:
+        if options.take is not None:
+            _import_labels(options.take, session, options, documents)
+        if terminal is not None:
             _run_screen(session, options, terminal)
     source.report_notices()
 
@@ -162,7 +168,7 @@ def _print_suggestions(
     """Print the next n documents as rows with an empty label."""
     from nbtext.report.output_formats import Column, write_records
 
-    session, source = _open_session(documents, options, None)
+    session, source = _open_session(documents, options, file=None)
     columns: list[Column[Suggestion]] = [
         Column("id", lambda suggestion: suggestion.id),
         Column("label", lambda suggestion: suggestion.label),
@@ -174,21 +180,24 @@ def _print_suggestions(
     source.report_notices()
 
 
-def _import_labels(session: Session, options: LabelOptions, documents: DocumentOptions) -> None:
-    """Add the labels of the rows of ``--take``."""
+def _import_labels(
+    path: str, session: Session, options: LabelOptions, documents: DocumentOptions
+) -> None:
+    """Add the labels of the rows in the file of ``--take`` to the session."""
     from nbtext.cli.corpus import CommandCorpus
 
+    # The rows are read as documents. They need no text, so the id serves as text.
     reading = Reading(text_column="id", encoding=documents.reading.complete_settings.encoding)
-    row_file = DocumentOptions(paths=(options.take or "",))
+    row_file = DocumentOptions(paths=(path,))
     rows = CommandCorpus(row_file, reading, labelled=False, columns=("id", "label"), progress=False)
     n_before = len(session.labels)
-    imported = session.import_labels(rows, options.who, _get_time(options))
-    for _ in messages.report_failures(imported):
-        pass
+    for row in session.import_labels(rows, options.who, _get_time(options)):
+        if row.problem is not None:
+            messages.report_failed_document(row.id, row.problem)
     rows.raise_deferred()
     n_new = format_quantity(len(session.labels) - n_before, f"new {session.model.answer_noun}")
     classes = format_quantity(len(session.classes), session.plan.kind.noun)
-    messages.notify(f"{options.file}: {n_new}, {len(session.labels):,} in all, {classes}")
+    messages.notify(f"{options.answer_path}: {n_new}, {len(session.labels):,} in all, {classes}")
 
 
 def _run_screen(session: Session, options: LabelOptions, terminal: Terminal) -> None:
@@ -196,30 +205,32 @@ def _run_screen(session: Session, options: LabelOptions, terminal: Terminal) -> 
     from nbtext.cli.label_screen import SCREENS
     from nbtext.prediction.posterior import look_up_kind
 
-    def answer(row: int, label: Label) -> None:
+    def store_answer(row: int, label: Label) -> None:
         session.answer(row, label, options.who, _get_time(options))
 
     screen_type = look_up_kind(SCREENS, session.plan.kind)
     with terminal:
-        screen_type(session, terminal, answer).run()
+        screen_type(session, terminal, store_answer).run()
+    path = options.answer_path
     next_step = ""
     if not options.review:
         classes = format_quantity(len(session.classes), session.plan.kind.noun)
-        next_step = f", {classes}; learn them with nbtext train {options.file}"
-    messages.notify(f"{options.file}: {session.progress_text}{next_step}")
+        next_step = f", {classes}; learn them with nbtext train {path}"
+    messages.notify(f"{path}: {session.progress_text}{next_step}")
 
 
 def _get_time(options: LabelOptions) -> str | None:
-    """Return the time in UTC, or None without ``--times``."""
+    """Return the present time in UTC, or None without ``--times``."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if options.times else None
 
 
 def _open_session(
     documents: DocumentOptions, options: LabelOptions, file: AnswerFile | None
 ) -> tuple[Session, CommandCorpus]:
-    """Return the session or review that resumes from the labels of ``--to``, and its corpus.
+    """Return a session that continues from the labels in the file of ``--to``, and its corpus.
 
-    Without ``file``, the labels are only read.
+    ``file`` is the open file of ``--to``, in which the session stores labels. Without it
+    (``--suggest``), the session only reads the labels, and ``--review`` has no effect on it.
     """
     from nbtext.cli.corpus import CommandCorpus, make_analysis
     from nbtext.labelling.session import QueryPlan, open_session
@@ -243,29 +254,32 @@ def _open_session(
         )
         from nbtext.model.training import resolve_seed_terms
 
-        require_compatible_settings(analysis.settings, SEED_WORDS, *list_label_requests(plan.kind))
+        required_features = [SEED_WORDS, *list_label_requests(plan.kind)]
+        require_compatible_settings(analysis.settings, *required_features)
         seeds = resolve_seed_terms(read_seeds(options.seeds), analysis)
-    return open_session(source.iter_readable(), analysis, plan, answers, file, seeds), source
+    session = open_session(source.iter_readable(), analysis, plan, answers, file, seeds)
+    return session, source
 
 
 def _read_answers(options: LabelOptions, file: AnswerFile | None) -> Any:
-    """Return the answers of the open file, or without one those of ``--to``, if it exists.
+    """Return the answers of the open file: `ReviewAnswer` with ``--review``, else `LabelAnswer`.
 
-    ``--to`` is not opened for writing: another session may be using it.
+    Without an open file, read the file of ``--to``, if it exists. It is not opened for writing,
+    because another session may be using it.
     """
     from nbtext.corpus.streams import read_option_file
     from nbtext.labelling.answer_file import LabelAnswer, read_session_answers
 
     if file is not None:
         return file.answers
-    if not Path(options.file).exists():
+    path = options.answer_path
+    if not Path(path).exists():
         return []
-    content = read_option_file(options.file)
-    return read_session_answers(options.file, content, LabelAnswer.from_line)
+    return read_session_answers(path, read_option_file(path), LabelAnswer.from_line)
 
 
 def _open_review(source: CommandCorpus, analysis: Analysis, file: AnswerFile) -> Session:
-    """Return the review of a labelled corpus."""
+    """Return the session that reviews a labelled corpus. Decisions are stored in ``file``."""
     from nbtext.labelling.pool import count_pool
     from nbtext.labelling.review import ReviewSession
     from nbtext.model.training import resolve_smoothing_terms

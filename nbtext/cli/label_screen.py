@@ -1,6 +1,7 @@
 """The screen of `nbtext label`: it shows a document and the classes, and reads keys.
 
-The session chooses documents and stores labels (`nbtext.labelling.session`).
+The session chooses documents and stores labels (`nbtext.labelling.session`). A row is the index of
+a document in the session. Enter stores the class that is marked with ``>``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.label_rendering import (
     CLASS_KEYS,
+    UNMARKED,
     render_classes,
     render_highlighted_text,
     sanitise_text,
@@ -27,11 +29,14 @@ if TYPE_CHECKING:
     from nbtext.labelling.session import Session
     from nbtext.prediction.labels import Label
 
-_MIN_OTHER_LINES = 5
-"""Three lines above the text, the last line, and one line of text or of classes."""
+_RESERVED_LINES = 5
+"""Lines without text and classes: three above the text, an empty one below it, and the last."""
 
 MIN_SAMPLE_DOCUMENTS = 5
-"""Documents of the random sample from which on the estimated accuracy is shown."""
+"""Minimum number of documents in the random sample for the estimated accuracy to be shown."""
+
+MIN_ID_CHARS = 8
+"""Minimum number of characters of a document's id that are shown."""
 
 
 class LabelScreen:
@@ -39,12 +44,12 @@ class LabelScreen:
 
     keys = CLASS_KEYS
     commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
-    """The last line of the screen, cut to its width. The least obvious keys come first."""
+    """The end of the last line of the screen. It may be cut off, so rare keys come last."""
 
     def __init__(
         self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]
     ) -> None:
-        """``answer`` stores the label of a row. It raises `UsageError` if it is not a label."""
+        """``answer`` stores the label of a row, or raises `UsageError` if the label is invalid."""
         self._session = session
         self._terminal = terminal
         self._answer = answer
@@ -65,7 +70,7 @@ class LabelScreen:
         """Ask about documents until no document is left or the person quits."""
         self._show_next()
         while not self._is_finished:
-            keep_command = "k keep label  " if self._is_review else ""
+            keep_command = "k keep label  " if self._has_current_label else ""
             self._draw(f"q quit  {keep_command}{self.commands}")
             key = self._terminal.read_key()
             if key in ("q", "closed"):
@@ -74,6 +79,7 @@ class LabelScreen:
                 self._handle_key(key)
 
     def _handle_key(self, key: str) -> None:
+        """Press the label of a key, or else run its command or scroll."""
         actions = {
             "enter": self._accept,
             "n": self._type_label,
@@ -92,18 +98,20 @@ class LabelScreen:
             "up": -1,
         }
         self._message = ""
-        label = dict(zip(self.keys, self._labels, strict=False)).get(key)
-        if label is not None:
-            self._press_label(label)
+        # Labels without a key and keys without a label are left out.
+        labels_by_key = dict(zip(self.keys, self._labels, strict=False))
+        if key in labels_by_key:
+            self._press_label(labels_by_key[key])
         elif key in actions:
             actions[key]()
         elif key in scroll_lines:
-            self._first_line += scroll_lines[key]
+            self._first_line += scroll_lines[key]  # `_draw` limits it to the text
         else:
             self._message = f"the key {key} does nothing here; see the last line"
 
     @property
-    def _is_review(self) -> bool:
+    def _has_current_label(self) -> bool:
+        """Whether the document has a label already. Only documents of a review have one."""
         return self._session.get_current_label(self._row) is not None
 
     @property
@@ -113,8 +121,10 @@ class LabelScreen:
 
     def _show(self, row: int | None) -> None:
         """Show a document. None ends the screen."""
-        self._is_finished = row is None
-        self._row = row or 0
+        if row is None:
+            self._is_finished = True
+            return
+        self._row = row
         self._first_line = 0
 
     def _show_next(self) -> None:
@@ -130,7 +140,7 @@ class LabelScreen:
         self._show_next()
 
     def _press_label(self, label: str) -> None:
-        """React to the key of a label."""
+        """React to the key of a label. `LabelSetScreen` switches the label on or off."""
         self._store(label)
 
     def _accept(self) -> None:
@@ -165,7 +175,8 @@ class LabelScreen:
             self._message = "there is nothing to undo"
             return
         self._message = "taken back; label it again"
-        if row < self._session.n_asked:
+        is_in_pool = row < self._session.n_asked
+        if is_in_pool:
             self._show(row)
         else:
             self._show_next()
@@ -175,7 +186,8 @@ class LabelScreen:
         typed = self._prompt("search (empty: next one found): ")
         if typed is None:
             return
-        self._search_text = typed or self._search_text
+        if typed:
+            self._search_text = typed
         rows = []
         if self._search_text:
             rows = sorted(self._session.search(self._search_text))
@@ -183,13 +195,14 @@ class LabelScreen:
             self._message = "no document without a label contains that"
             return
         self._message = f"{format_quantity(len(rows), 'document')} found without a label"
+        # After the last row, the search starts again with the first one.
         later_rows = (row for row in rows if row > self._row)
         self._show(next(later_rows, rows[0]))
 
     def _prompt(self, question: str, names: Sequence[str] = ()) -> str | None:
         """Read a line, and return it without blanks around it. Tab completes one of the ``names``.
 
-        Return None if the person presses Escape.
+        Return None if the person presses Escape, or if the terminal is gone.
         """
         typed = ""
         while True:
@@ -203,57 +216,69 @@ class LabelScreen:
                 return typed.strip()
             if key in ("escape", "closed"):
                 return None
-            if key == "tab":
-                typed = completion or typed
+            if key == "tab" and completion:
+                typed = completion
             elif key == "backspace":
                 typed = typed[:-1]
             elif len(key) == 1:
                 typed += key
 
     def _draw(self, last_line: str) -> None:
-        """Draw the screen: status, message, document id, text, classes, ``last_line``."""
-        session = self._session
+        """Draw the screen: status, message, document id, text, classes, ``last_line``.
+
+        Limit the first line of the text so that the text fills its part of the screen.
+        """
         columns, height = self._terminal.size
         width = columns - 1  # a terminal may wrap after its last column
-        probabilities = session.predict_probabilities(self._row)
-        classes = render_classes(
+        probabilities = self._session.predict_probabilities(self._row)
+        # The text gets at least two thirds of the screen.
+        max_class_lines = min(height // 3, height - _RESERVED_LINES)
+        class_lines = render_classes(
             [*probabilities, *((label, 0.0) for label in self._new_labels)],
             width,
-            max_lines=max(min(height // 3, height - _MIN_OTHER_LINES), 1),
+            max_lines=max(max_class_lines, 1),
             selected=self._selected,
             keys=self.keys,
         )
+
         text_lines = self._render_text(probabilities, width)
-        text_height = max(height - len(classes) - _MIN_OTHER_LINES, 1)
+        text_height = max(height - len(class_lines) - _RESERVED_LINES, 1)
         self._page_lines = max(text_height - 1, 1)
-        self._first_line = max(0, min(self._first_line, len(text_lines) - text_height))
+        last_start = max(len(text_lines) - text_height, 0)
+        self._first_line = min(max(self._first_line, 0), last_start)
         end_line = self._first_line + text_height
-        position = self._describe_position(max(len(text_lines) - end_line, 0))
-        document_id = session.pool.documents[self._row].id
-        short_id = shorten_middle(document_id, max(width - len(position) - 1, 8))
+        n_lines_below = max(len(text_lines) - end_line, 0)
+
+        upper_lines = self._render_header(self._describe_position(n_lines_below), width)
+        upper_lines += text_lines[self._first_line : end_line]
+        n_upper_lines = max(height - len(class_lines) - 1, 1)
+        upper_lines.extend("" for _ in range(n_upper_lines - len(upper_lines)))
+        lines = [*upper_lines[:n_upper_lines], *class_lines, truncate_line(last_line, width)]
+        self._terminal.draw(lines[:height])
+
+    def _render_header(self, position: str, width: int) -> list[str]:
+        """Return the three lines above the text. ``position`` follows the document's id."""
+        document_id = self._session.pool.documents[self._row].id
+        max_id_chars = max(width - len(position) - 1, MIN_ID_CHARS)
+        short_id = shorten_middle(document_id, max_id_chars)
         header = [
             self._describe_progress(),
-            sanitise_text(self._message or session.get_note(self._row)),
+            sanitise_text(self._message or self._session.get_note(self._row)),
             sanitise_text(short_id) + position,
         ]
-        rows = [truncate_line(line, width) for line in header]
-        rows += text_lines[self._first_line : end_line]
-        n_rows = max(height - len(classes) - 1, 1)
-        rows.extend("" for _ in range(n_rows - len(rows)))
-        lines = [*rows[:n_rows], *classes, truncate_line(last_line, width)]
-        self._terminal.draw(lines[:height])
+        return [truncate_line(line, width) for line in header]
 
     def _render_text(self, probabilities: list[tuple[str, float]], width: int) -> list[str]:
         """Return the lines of the text. Words for the two most probable classes are marked."""
         if len(probabilities) < 2:
-            pieces = [(self._session.pool.get_text(self._row), 0.0)]
+            pieces = [(self._session.pool.get_text(self._row), UNMARKED)]
         else:
             (first, _), (second, _), *_ = sorted(probabilities, key=itemgetter(1), reverse=True)
             pieces = list(self._session.highlight_text(self._row, first, second))
         return render_highlighted_text(pieces, width)
 
     def _describe_position(self, n_lines_below: int) -> str:
-        """Return how many lines follow below the screen; empty if the whole text is visible."""
+        """Return how many lines follow below the screen, or "" if the whole text is visible."""
         if n_lines_below:
             return f"  [{format_quantity(n_lines_below, 'line')} more: space]"
         if self._first_line:
@@ -274,7 +299,7 @@ class LabelScreen:
 
 
 def _complete(typed: str, names: Sequence[str]) -> str | None:
-    """Return the first longer name that starts with a typed text, or None."""
+    """Return the first name that continues a typed text, or None."""
     if not typed:
         return None
     return next((name for name in names if name.startswith(typed) and name != typed), None)
@@ -283,19 +308,21 @@ def _complete(typed: str, names: Sequence[str]) -> str | None:
 class LabelSetScreen(LabelScreen):
     """Asks about multi-label documents: keys switch labels on and off, and Enter stores the set."""
 
+    # Lower-case letters of commands (k, n, q, s, u; b scrolls) are no keys of labels.
     keys = f"{CLASS_KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     commands = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search"
 
     _selected: set[str]
 
     def _show(self, row: int | None) -> None:
+        """Show a document with the proposed labels switched on. None ends the screen."""
         super()._show(row)
-        self._new_labels = []
-        self._selected = set()
         if row is not None:
+            self._new_labels = []
             self._selected = {label for label, _ in self._session.propose_labels(row)}
 
     def _press_label(self, label: str) -> None:
+        """Switch a label on, or off if it is on."""
         self._selected ^= {label}
 
     def _accept(self) -> None:
@@ -304,7 +331,10 @@ class LabelSetScreen(LabelScreen):
 
     def _type_label(self) -> None:
         typed = self._prompt("labels: ", self._labels)
-        for label in list_labels(split_label(typed or "", self._session.plan.separator)):
+        if not typed:
+            return
+        typed_labels = split_label(typed, self._session.plan.separator)
+        for label in list_labels(typed_labels):
             if label not in self._labels:
                 self._new_labels.append(label)
             self._selected.add(label)

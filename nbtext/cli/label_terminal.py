@@ -40,7 +40,7 @@ _ESCAPE_SEQUENCES = {
 }
 
 _ESCAPE_TIMEOUT_SECONDS = 0.05
-"""Time to wait for the rest of an escape sequence. Slow connections send it in one packet."""
+"""Time to wait for the rest of an escape sequence. Even slow connections send it in one packet."""
 
 _OPEN_SCREEN = "\x1b[?1049h\x1b[?25l"
 """Switch to the alternate screen, and hide the cursor."""
@@ -70,28 +70,32 @@ class Terminal:
                     "nbtext label needs a terminal", hint="without one use --suggest and --take"
                 ) from None
         self._original_attributes: list[Any] | None = None
-        self._handlers: dict[int, Any] = {}
+        self._original_handlers: dict[int, Any] = {}
+        """The handlers of signals before ``with``, by signal number."""
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._is_resized = False
-        self._wake_pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake_pipe_end, self._signal_pipe_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        """A pipe to which each signal writes a byte, so that `read_key` stops waiting."""
 
     def __enter__(self) -> Self:
         self._original_attributes = termios.tcgetattr(self._input)
         for number in _HANDLED_SIGNALS:
-            self._handlers[number] = signal.signal(number, self._on_signal)
-        self._original_wakeup = signal.set_wakeup_fd(self._wake_pipe[1], warn_on_full_buffer=False)
+            self._original_handlers[number] = signal.signal(number, self._on_signal)
+        self._original_wakeup = signal.set_wakeup_fd(
+            self._signal_pipe_end, warn_on_full_buffer=False
+        )
         self._enter_screen()
         return self
 
     def __exit__(self, *_: object) -> None:
         signal.set_wakeup_fd(self._original_wakeup)
-        for number, handler in self._handlers.items():
+        for number, handler in self._original_handlers.items():
             signal.signal(number, handler)
         self._leave_screen()
 
     @property
     def size(self) -> tuple[int, int]:
-        """Number of columns and of lines."""
+        """Number of columns and of lines, or 80 and 24 if the terminal does not know them."""
         with contextlib.suppress(OSError):
             columns, lines = os.get_terminal_size(self._output)
             if columns and lines:
@@ -117,17 +121,21 @@ class Terminal:
             if self._is_resized:
                 self._is_resized = False
                 return "resized"
-            ready, _, _ = select.select([self._input, self._wake_pipe[0]], [], [])
-            if self._wake_pipe[0] in ready:
+            readable, _, _ = select.select([self._input, self._wake_pipe_end], [], [])
+            if self._wake_pipe_end in readable:
+                # The bytes have no meaning. `_on_signal` has changed the state.
                 with contextlib.suppress(BlockingIOError):
-                    os.read(self._wake_pipe[0], 256)
+                    os.read(self._wake_pipe_end, 256)
                 continue
-            key = self._read()
+            key = self._read_byte()
             if key:
                 return key
 
-    def _read(self) -> str:
-        """Read one key. Return "" if it has no name, or if its character is not complete yet."""
+    def _read_byte(self) -> str:
+        """Read a byte or an escape sequence, and return the key.
+
+        Return "" if the key has no name, or if the byte does not complete a character.
+        """
         try:
             byte = os.read(self._input, 1)
         except OSError:
@@ -137,26 +145,34 @@ class Terminal:
         if byte == b"\x1b":
             return self._read_escape_sequence()
         character = self._decoder.decode(byte)
-        return _KEY_NAMES.get(character, character if character.isprintable() else "")
+        if character in _KEY_NAMES:
+            return _KEY_NAMES[character]
+        return character if character.isprintable() else ""
 
     def _read_escape_sequence(self) -> str:
-        """Read the bytes after Escape. If none follow soon, the key was Escape itself."""
+        """Read the bytes after Escape. If none follow soon, the key was Escape itself.
+
+        A sequence is ``[`` or ``O``, optional digits, and a final letter or ``~``.
+        """
         sequence = b""
-        while select.select([self._input], [], [], _ESCAPE_TIMEOUT_SECONDS)[0]:
-            byte = os.read(self._input, 1)
+        while True:
+            readable, _, _ = select.select([self._input], [], [], _ESCAPE_TIMEOUT_SECONDS)
+            byte = os.read(self._input, 1) if readable else b""
             if not byte:
                 break
             sequence += byte
-            if len(sequence) > 1 and (byte.isalpha() or byte == b"~"):
+            is_final = byte.isalpha() or byte == b"~"
+            if len(sequence) > 1 and is_final:
                 break
         if not sequence:
             return "escape"
         return _ESCAPE_SEQUENCES.get(sequence, "")
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
+        """Ask for the screen to be drawn again. Stop or quit with the terminal restored."""
         if number in (signal.SIGTSTP, signal.SIGQUIT):
             self._leave_screen()
-            signal.signal(number, self._handlers[number])
+            signal.signal(number, self._original_handlers[number])
             os.kill(os.getpid(), number)
             # A stopped process resumes here.
             signal.signal(number, self._on_signal)
@@ -179,6 +195,7 @@ class Terminal:
                 termios.tcsetattr(self._input, termios.TCSADRAIN, self._original_attributes)
 
     def _write(self, text: str) -> None:
+        """Write a text to the terminal. Nothing happens if the terminal is gone."""
         unwritten = text.encode("utf-8", "replace")
         # If the terminal is gone, the next key is "closed".
         with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
-"""`nbtext classify --mail-filter`: copy a message from standard input to standard output.
+"""`nbtext classify --mail-filter`: add a header with the prediction to a message.
 
-A header with the prediction is added.
+The message is copied from standard input to standard output.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ _PIECE_BYTES = 1 << 20
 def filter_message(
     model_path: str, documents: QueryDocumentOptions, prediction: ClassifyPredictionOptions
 ) -> None:
-    """Copy the message on standard input, marked with its prediction.
+    """Copy the message on standard input, and add a header with its prediction.
 
-    If anything fails, copy the message whole, marked with the reason ``error``, and raise what
-    failed.
+    After any error, copy the message with a header for the reason ``error``, and raise the error.
     """
     source = get_standard_input()
     start = source.read(MAX_HEAD_BYTES)
@@ -39,7 +38,8 @@ def filter_message(
     remaining = b""
     answer: Answer | None = None
     try:
-        if documents.corpus not in ((), ("-",)):
+        reads_standard_input = documents.corpus in ((), ("-",))
+        if not reads_standard_input:
             raise UsageError(
                 "--mail-filter reads one message on standard input", hint="leave out CORPUS"
             )
@@ -63,36 +63,41 @@ def filter_message(
             rule,
             min_typicality=prediction.min_typicality,
         )
-        [answer] = messages.report_failures(answers)
+        [answer] = messages.report_failures(answers)  # one document has one answer
     finally:
+        # The message must not be lost. After an error, ``answer`` is None.
         _write(message, answer, remaining)
 
 
 def _choose_message_reading(model: TextClassifier, documents: QueryDocumentOptions) -> Reading:
     """Return the settings to read one message.
 
-    Unless ``--document`` is set, models of texts read the message as mail. A text has no headers
-    and no name by which its kind could be detected.
+    Unless ``--document`` is set, a model of texts reads the message as mail.
     """
     from nbtext.cli.corpus import choose_document_reading
     from nbtext.settings import KIND_BY_NAME
 
     reading = choose_document_reading(model, documents)
     layout = reading.layout
-    is_text = not (layout.has_file_per_document or layout.is_mail)
-    is_text = is_text or reading.document == KIND_BY_NAME
+    has_document_kind = layout.has_file_per_document or layout.is_mail
+    # Standard input has no name by which the kind of document could be detected.
+    is_text = not has_document_kind or reading.document == KIND_BY_NAME
     if is_text and "document" not in documents.reading:
         return replace(reading, format="dir", document="mail")
     return replace(reading, format="dir")
 
 
 def pass_through() -> None:
-    """Copy the message on standard input, marked with the reason ``error``."""
-    _write(Message.from_start(get_standard_input().read(MAX_HEAD_BYTES)), None)
+    """Copy the message on standard input, and add a header for the reason ``error``."""
+    start = get_standard_input().read(MAX_HEAD_BYTES)
+    _write(Message.from_start(start), answer=None)
 
 
 def _write(message: Message, answer: Answer | None, remaining: bytes = b"") -> None:
-    """Write a message with its prediction, then ``remaining`` and the rest of standard input."""
+    """Write a message with its header, then ``remaining`` and the unread rest of standard input.
+
+    The header is for the prediction, or for the reason ``error`` if ``answer`` is None.
+    """
     source = get_standard_input()
     output = sys.stdout.buffer
     output.write(message.with_mark(format_mail_header(answer)))

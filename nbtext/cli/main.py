@@ -1,4 +1,4 @@
-"""The command `nbtext`: find the subcommand, and turn failures into one line and an exit status."""
+"""The command `nbtext`: run a subcommand, and turn failures into one line and an exit status."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ COMMAND_GROUPS = {
 """
 
 OLD_COMMANDS = ("why-not",)
-"""Commands that still work but are not listed; explain --why-not replaces this one."""
+"""Commands that still work but are not listed. `nbtext explain --why-not` replaces ``why-not``."""
 
 COMMAND_SUMMARIES = {
     name: summary for commands in COMMAND_GROUPS.values() for name, summary in commands.items()
@@ -77,6 +77,7 @@ COMMAND_SUMMARIES = {
 _COMMAND_NAMES = (*COMMAND_SUMMARIES, *OLD_COMMANDS)
 
 INTERNAL_ERROR_STATUS = NbtextError.exit_status
+STANDARD_OUTPUT_DESCRIPTOR = 1
 
 BLAS_THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
@@ -98,7 +99,7 @@ numpy warns of names of other versions.
 
 
 class Commands(click.Group):
-    """The group of all commands. Each is imported from the module of its name when it is used."""
+    """The group of all commands. A command is imported when it is used, to start quickly."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names in the order of the help."""
@@ -113,7 +114,8 @@ class Commands(click.Group):
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help without importing any command.
 
-        It fits a screen of 24 lines. With `HELP_ALL_KEY` it lists all commands and options.
+        The short help fits on a screen of 24 lines. With `HELP_ALL_KEY`, the help lists all
+        commands and options.
         """
         shows_all = HELP_ALL_KEY in ctx.meta
         first_group, *other_groups = COMMAND_GROUPS
@@ -157,7 +159,7 @@ class Commands(click.Group):
 
 
 def _write_summaries(group: str, width: int, formatter: click.HelpFormatter) -> None:
-    """Write the section of a group, with names of this width."""
+    """Write the section of a group. ``width`` is the width of the column of names."""
     paint = get_painter()
     with formatter.section(paint(group, bold=True)):
         formatter.write_dl(
@@ -206,6 +208,7 @@ nbtext.params += [COLOR_OPTION, LOG_FORMAT_OPTION]
 def main() -> NoReturn:
     """Run the command line, and end the process with its exit status."""
     os.environ.update(dict.fromkeys(BLAS_THREAD_VARIABLES, "1"))
+    # With Python's option -W, the user would see the warnings about `AVX512_FEATURES`.
     if not sys.warnoptions:
         with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as processors:
             if is_zen_4(processors.read(1024)):
@@ -218,9 +221,9 @@ def main() -> NoReturn:
 
 
 def is_zen_4(processor: bytes) -> bool:
-    """Return True for a processor of AMD's family 25 (Zen 3 and 4), by its entry in /proc/cpuinfo.
+    """Return True if an entry of /proc/cpuinfo is of AMD's family 25 (Zen 4, or the older Zen 3).
 
-    numpy sorts about six times slower with AVX-512 than with AVX2 on Zen 4, where compressing
+    On Zen 4, numpy sorts about six times slower with AVX-512 than with AVX2, because compressing
     stores are slow (numpy/x86-simd-sort, issue 6). Zen 3 has no AVX-512.
     """
     return b"AuthenticAMD" in processor and b"cpu family\t: 25\n" in processor
@@ -239,41 +242,46 @@ def run(arguments: list[str]) -> int:
     try:
         status = _invoke(arguments)
         sys.stdout.flush()
-    except BaseException as problem:  # noqa: BLE001 - the last place that can make a line of it
+    except BaseException as problem:  # noqa: BLE001 - every failure must become one line
         clear_progress()
         status = _report_failure(problem, debug="--debug" in arguments)
         try:
             sys.stdout.flush()
         except OSError:
             _abandon_standard_output()
-    return status if isinstance(status, int) else 0
+    return status
 
 
 def _handle_signals() -> None:
-    """Exit in the normal way on SIGTERM and SIGHUP, unless they are ignored, as under nohup."""
+    """Let SIGTERM and SIGHUP raise `SystemExit`, unless they are ignored, as under nohup."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _exit_by_signal)
 
 
-def _invoke(arguments: list[str]) -> object:
-    """Invoke the command.
+def _invoke(arguments: list[str]) -> int:
+    """Invoke the command, and return the exit status. Commands may return a status or None.
 
-    `nbtext.main` is only used for completion: it handles a closed pipe and Ctrl-C itself.
+    Only completion uses `nbtext.main`, because this method handles a closed pipe and Ctrl-C itself.
     """
     if "_NBTEXT_COMPLETE" in os.environ:  # a shell asks for completions
         import_module("nbtext.cli.completion")  # registers its own classes for the shells
-        return nbtext.main(arguments, prog_name="nbtext")
-    try:
-        with nbtext.make_context("nbtext", list(arguments)) as context:
-            return nbtext.invoke(context)
-    except click.exceptions.Exit as problem:
-        return problem.exit_code
+        status = nbtext.main(arguments, prog_name="nbtext")
+    else:
+        try:
+            # click removes arguments from the list.
+            with nbtext.make_context("nbtext", list(arguments)) as context:
+                status = nbtext.invoke(context)
+        except click.exceptions.Exit as problem:
+            status = problem.exit_code
+    return status if isinstance(status, int) else 0
 
 
-# A status for each kind of failure.
 def _report_failure(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR0911
-    """Print what went wrong in one line, and return the exit status."""
+    """Print one line about a failure, and return the exit status of this type of failure.
+
+    For signals, the status is 128 plus the number of the signal, by the convention of shells.
+    """
     match problem:
         # rich turns a broken pipe into an exit.
         case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):
@@ -306,12 +314,13 @@ def _report_failure(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR
 
 
 def _convert_system_error(problem: BaseException | None) -> PathError | None:
-    """Return a `PathError` for a failure of the operating system; None for other problems."""
+    """Return a `PathError` for a failure of the operating system, and None for other problems."""
     if isinstance(problem, OSError):
         return _convert_file_error(problem)
     if isinstance(problem, MemoryError):
         return PathError("out of memory")
-    # A library may fail to load, for example with too many open files. numpy wraps that error.
+    # A library may fail to load, for example with too many open files. numpy raises its own error
+    # from the `ImportError`.
     while isinstance(problem, Exception):
         if isinstance(problem, ImportError) and _is_extension(problem.path):
             message = str(problem).removeprefix(f"{problem.path}: ")
@@ -328,17 +337,17 @@ def _is_extension(path: str | None) -> bool:
 def _convert_file_error(problem: OSError) -> PathError:
     """Return a `PathError` for a file that could not be read or written.
 
-    The system does not name a file that was open before, such as standard output.
+    The error of an open file, such as standard output, does not contain its name.
     """
     description = describe_os_error(problem)
     if problem.filename:
         return PathError(f"cannot use it: {description}", where=str(problem.filename))
     if _has_no_directory():
         return PathError("the working directory is gone", hint="change to one that is there")
-    # Errors of other files that are written have a name, so a full disk means standard output.
+    # For other files than standard output, nbtext adds the name to errors of writing.
     is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     try:
-        # Output that could not be written is mostly still in the buffer, and fails again.
+        # After a failure, the output is usually still in the buffer, and the flush fails, too.
         sys.stdout.flush()
     except OSError:
         is_output = True
@@ -358,7 +367,7 @@ def _has_no_directory() -> bool:
 
 
 def _report_wrong_usage(problem: click.ClickException) -> None:
-    """Print an error of click with a hint at the help of the command."""
+    """Print an error of click, with a hint that names the help of the command."""
     context = getattr(problem, "ctx", None)
     command = context.command_path if context else "nbtext"
     if isinstance(problem, click.exceptions.NoArgsIsHelpError):
@@ -386,9 +395,12 @@ def _report_wrong_usage(problem: click.ClickException) -> None:
 ENCODING_ERROR_HANDLER = "nbtext.any_text"
 """Name of a handler of encoding errors, for output that is not valid text.
 
-Bytes that could not be decoded are written as they were, as with surrogateescape. Other lone
-surrogates are written as their code.
+Python decodes the invalid bytes of file names to surrogates (PEP 383). The handler writes these
+bytes again. It writes other lone surrogates as ``\\uXXXX``.
 """
+
+ESCAPED_BYTE_OFFSET = 0xDC00
+"""An invalid byte b, which is at least 0x80, is decoded to the surrogate with this code plus b."""
 
 
 def _encode_surrogate(problem: UnicodeError) -> tuple[bytes, int]:
@@ -396,8 +408,8 @@ def _encode_surrogate(problem: UnicodeError) -> tuple[bytes, int]:
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
     code = ord(problem.object[problem.start])
-    is_byte = 0xDC80 <= code <= 0xDCFF
-    encoded = bytes([code - 0xDC00]) if is_byte else b"\\u%04x" % code
+    byte = code - ESCAPED_BYTE_OFFSET
+    encoded = bytes([byte]) if 0x80 <= byte <= 0xFF else b"\\u%04x" % code
     return encoded, problem.start + 1
 
 
@@ -405,7 +417,7 @@ codecs.register_error(ENCODING_ERROR_HANDLER, _encode_surrogate)
 
 
 def _prepare_streams() -> None:
-    """Make output independent of the locale, and let names pass that are not valid text."""
+    """Make the encoding of output independent of the locale, and write any file name."""
     for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors=ENCODING_ERROR_HANDLER, newline=newline)
@@ -413,17 +425,17 @@ def _prepare_streams() -> None:
         # With PYTHONUNBUFFERED a partial write, as into a closing pipe, would count as complete.
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(sys.stdout.buffer),
-            "utf-8",
-            ENCODING_ERROR_HANDLER,
-            "\n",
-            bool(sys.stdout.line_buffering),
+            encoding="utf-8",
+            errors=ENCODING_ERROR_HANDLER,
+            newline="\n",
+            line_buffering=bool(sys.stdout.line_buffering),
         )
 
 
 def _abandon_standard_output() -> None:
-    """Redirect standard output to nowhere, so that the final flush of the interpreter succeeds."""
+    """Redirect standard output to /dev/null, so that later flushes of the buffer succeed."""
     with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT_DESCRIPTOR)
 
 
 def _exit_by_signal(number: int, _: FrameType | None) -> NoReturn:

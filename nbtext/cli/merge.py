@@ -53,20 +53,21 @@ def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
                 "the model is named twice", where=path, hint="its documents would count twice"
             )
     check_replaceable(options.to)
-    model, inputs, ledger, n_repeated = merge(paths, options.to, **replacement.lock_settings)
-    missing_ledgers = [merged for merged in inputs if merged.ledger is None]
-    if ledger is not None and missing_ledgers:
+    merged = merge(paths, options.to, **replacement.lock_settings)
+    without_ledger = [source for source in merged.models if source.ledger is None]
+    # If no model has a ledger, the merged model has none, too, and --once does not apply.
+    if merged.ledger is not None and without_ledger:
         n_documents = sum(
-            merged.model.counts.labelled_statistics.n_documents for merged in missing_ledgers
+            source.model.counts.labelled_statistics.n_documents for source in without_ledger
         )
-        names = ", ".join(merged.path for merged in missing_ledgers)
+        names = ", ".join(source.path for source in without_ledger)
         messages.warn(
             f"{names}: no ledger that can be used, so nbtext update --once may learn again what is "
             f"in there: {format_quantity(n_documents, 'document')}"
         )
-    if n_repeated:
+    if merged.n_repeated:
         messages.warn(
             "learnt by more than one of the models, so they count more than once: "
-            f"{format_quantity(n_repeated, 'document')}"
+            f"{format_quantity(merged.n_repeated, 'document')}"
         )
-    report_model(model, options.to)
+    report_model(merged.model, options.to)

@@ -34,17 +34,17 @@ class _DocumentResult(Protocol):
 Result = TypeVar("Result", bound=_DocumentResult)
 
 MAX_LISTED = 10
-"""Maximum number of documents that get a line, and of names in a list. The rest is only counted."""
+"""Maximum number of documents that get a line, and of names in a list. Others are only counted."""
 
 MAX_LINES_PER_PROBLEM = 3
 """Maximum number of documents with the same problem that get a line."""
 
 MAX_NAME_CHARS = 200
 MAX_MESSAGE_CHARS = 1000
-"""Limits of a name in a message, and of a message. Longer ones lose characters in the middle."""
+"""Limits of a name in a message, and of a message. Longer texts lose characters in the middle."""
 
 MAX_PATH_CHARS = 1 << 12
-"""Limit of a path in JSON, which programs may open."""
+"""Limit of a path in JSON. It is longer, because programs may open the path."""
 
 _LONG_NAME = re.compile(rf"\S{{{MAX_NAME_CHARS + 1},}}")
 
@@ -67,7 +67,7 @@ class _MessageState:
     allows_failures: bool = False
     """Whether failed documents leave the exit status at 0. The reader limits their number."""
     problem_counts: Counter[str] = field(default_factory=Counter)
-    """Failed documents by message, without documents that were reported elsewhere."""
+    """Numbers of failed documents by message, without those of `count_failed_documents`."""
 
 
 _state = _MessageState()
@@ -161,7 +161,7 @@ def finish_messages() -> int:
         ]
         reason = f": {join_names(reasons, 1)}" if reasons else ""
         emit(f"{format_quantity(n_hidden, 'more document')} could not be read{reason}")
-    return int(has_failures() and not _state.allows_failures)
+    return 1 if has_failures() and not _state.allows_failures else 0
 
 
 def emit_error(problem: NbtextError) -> None:
@@ -215,10 +215,10 @@ def _write_json(
 
 def _write_text(message: str, level: str, location: str | None, hint: str | None) -> None:
     """Write a message as ``nbtext: LOCATION: MESSAGE; HINT``."""
-    kind = "warning: " if level == "warning" else ""
+    warning = "warning: " if level == "warning" else ""
     prefix = f"{_shorten(location)}: " if location else ""
     suffix = f"; {hint}" if hint else ""
-    line = escape_controls(f"{kind}{prefix}{message}{suffix}")
+    line = escape_controls(f"{warning}{prefix}{message}{suffix}")
     print(_wrap(f"nbtext: {line}"), file=sys.stderr)
 
 
@@ -229,7 +229,7 @@ def _shorten(text: str) -> str:
 
 
 def _wrap(line: str) -> str:
-    """Wrap a line at the width of the terminal; leave it unchanged if there is no terminal."""
+    """Wrap a line at the width of the terminal. Without a terminal, return it unchanged."""
     if not standard_error_is_terminal():
         return line
     from textwrap import fill
@@ -248,14 +248,14 @@ def _wrap(line: str) -> str:
 
 
 def set_log_format(arguments: Sequence[str]) -> None:
-    """Set the form of messages from unparsed arguments, so that it applies to wrong usage too."""
+    """Set the form of messages from unparsed arguments. Errors of their parsing have it, too."""
     _state.is_json = find_last_value("--log-format", arguments) == "json"
 
 
 def find_last_value(option: str, arguments: Sequence[str]) -> str | None:
     """Return the value of an option among unparsed arguments, or None if it is absent.
 
-    If the option is repeated, the last value counts. A missing value is the empty string.
+    If the option is repeated, its last value is returned. A missing value is the empty string.
     """
     last_value = None
     for index, argument in enumerate(arguments):
@@ -265,7 +265,8 @@ def find_last_value(option: str, arguments: Sequence[str]) -> str | None:
         if name == option and equals:
             last_value = value
         elif name == option:
-            last_value = next(iter(arguments[index + 1 :]), "")
+            is_last_argument = index + 1 == len(arguments)
+            last_value = "" if is_last_argument else arguments[index + 1]
     return last_value
 
 

@@ -1,4 +1,4 @@
-"""Readers of files that options name: numbers by class or term, seed words, costs."""
+"""Readers of the files that are values of options: numbers by class or term, seed words, costs."""
 
 from __future__ import annotations
 
@@ -15,46 +15,48 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_NUMBER = 1e12
-"""The largest number in a file. It is also the limit of the parameters."""
+"""The largest number in a file. Parameters have the same limit."""
 
 
 class _NumberFile(NamedTuple):
     """A parameter whose value may be a file of numbers."""
 
     noun: str
-    """What a number belongs to."""
-    names: tuple[str, ...]
-    """The values of the parameter that are names, not files."""
+    """The noun for the name in each line: a class or a term."""
+    keywords: tuple[str, ...]
+    """The values of the parameter that are words, not files."""
     number_form: str
-    """The form of values that are numbers, for messages."""
+    """The form of values with a number, for messages."""
 
 
 _NUMBER_FILES = {
     "class_prior": _NumberFile("a class", ("empirical", "uniform"), "smoothed:A"),
     "smoothing": _NumberFile("a term", ("auto", "evidence", "leave-one-out"), "a number"),
 }
-"""The parameters whose value may be a file of numbers, by name."""
+"""The parameters whose value may be a file of numbers, by name of the parameter."""
 
 
 def read_parameter_value(name: str, value: object) -> object:
-    """Return the value of a training parameter, or the numbers in the file that it names.
+    """Return the value of a training parameter, or if the value is a file, the numbers in it.
 
-    Each line of the file is a name, a tab and a number. The dict has the order of the lines. Raise
-    `UsageError` if a text is neither a value nor a file, and `PathError` if the file is unreadable
-    or invalid, or lacks the pseudo-count of all other terms.
+    Each line of the file is a name, a tab and a number. The numbers are a dict by name, in the
+    order of the lines. Raise `UsageError` if a text is neither a value nor a file. Raise
+    `PathError` if the file is unreadable or invalid, or if a file of pseudo-counts has no line for
+    all other terms.
     """
     if name not in _NUMBER_FILES or not isinstance(value, str):
         return value
     number_file = _NUMBER_FILES[name]
-    if value in number_file.names or _is_amount(name, value):
+    if value in number_file.keywords or _has_number(name, value):
         return value
     try:
         lines = _read_text(value).removesuffix("\n").split("\n")
     except PathError as problem:
         is_missing = isinstance(problem.__context__, FileNotFoundError)
-        if value and not is_missing:
+        is_file = value != "" and not is_missing
+        if is_file:
             raise
-        accepted = ", ".join((*number_file.names, number_file.number_form))
+        accepted = ", ".join((*number_file.keywords, number_file.number_form))
         raise UsageError(
             f"--{name.replace('_', '-')} does not know {value!r}", hint=f"use {accepted} or a file"
         ) from None
@@ -69,15 +71,15 @@ def read_parameter_value(name: str, value: object) -> object:
     return numbers
 
 
-def _is_amount(name: str, value: str) -> bool:
-    """Return True if the value is a number, or for a prior ``smoothed:A``."""
+def _has_number(name: str, value: str) -> bool:
+    """Return True for ``smoothed:A`` as prior, and for one or two numbers as smoothing."""
     if name == "class_prior":
         return value.startswith("smoothed:")
     return all(_is_number(number) for number in value.split(",", 1))
 
 
 def _parse_numbers(lines: Sequence[str], noun: str, path: str) -> dict[str, float]:
-    """Return the numbers by name; raise `PathError` for an invalid line."""
+    """Return the numbers by name. Raise `PathError` for an invalid line."""
     numbers: dict[str, float] = {}
     for line_number, line in enumerate(lines, 1):
         name, tab, text = line.rpartition("\t")
@@ -85,17 +87,20 @@ def _parse_numbers(lines: Sequence[str], noun: str, path: str) -> dict[str, floa
             raise PathError(
                 f"line {line_number} is not {noun}, a tab and a number from 0", where=path
             )
-        if numbers.setdefault(name, float(text)) != float(text):
+        number = float(text)
+        first_number = numbers.setdefault(name, number)
+        if number != first_number:
             raise PathError(f"line {line_number} gives {name!r} a second number", where=path)
     return numbers
 
 
 def read_seeds(path: str, min_classes: int = 2) -> list[SeedTerm]:
-    """Return the seed words in a file, sorted. They are not resolved to terms yet.
+    """Return the seed words in a file, sorted by class and word.
 
-    Each line is a class, a tab and a word (or the words of an n-gram), and optionally a tab and a
-    pseudo-count. ``!`` before a word makes it count against the class. Raise `PathError` for an
-    unreadable file, an invalid line, or fewer than ``min_classes`` classes.
+    Their terms are still words: `resolve_seed_terms` converts words to terms. Each line is a class,
+    a tab and a word (or the words of an n-gram), and optionally a tab and a pseudo-count. A word
+    after ``!`` counts against the class. Raise `PathError` for an unreadable file, an invalid line,
+    or fewer than ``min_classes`` classes.
     """
     seeds = []
     for line_number, line in enumerate(_read_text(path).splitlines(), 1):
@@ -108,17 +113,22 @@ def read_seeds(path: str, min_classes: int = 2) -> list[SeedTerm]:
 
 
 def _parse_seed(line: str, line_number: int, path: str) -> SeedTerm:
-    """Return the seed word of a line; raise `PathError` if the line is invalid."""
+    """Return the seed word of a line. Raise `PathError` if the line is invalid.
+
+    The pseudo-count of a word that counts against the class is negative.
+    """
     from nbtext.counts.statistics import DEFAULT_SEED_PSEUDO_COUNT, MAX_SEED_PSEUDO_COUNT, SeedTerm
     from nbtext.prediction.labels import LABEL_MARK
 
-    # Missing parts are empty, and further parts are ignored.
-    label, word, number = [*line.split("\t"), "", ""][:3]
-    pseudo_count = 0.0  # invalid
+    label, _, further_cells = line.partition("\t")
+    word, _, further_cells = further_cells.partition("\t")
+    number, _, _ = further_cells.partition("\t")
     if not number:
         pseudo_count = float(DEFAULT_SEED_PSEUDO_COUNT)
     elif _is_number(number):
         pseudo_count = float(number)
+    else:
+        pseudo_count = 0.0  # rejected below
     is_label = label and LABEL_MARK not in label
     if not (is_label and word.strip("! ") and 0 < pseudo_count <= MAX_SEED_PSEUDO_COUNT):
         raise PathError(
@@ -138,8 +148,8 @@ def read_costs(
 ) -> T:
     """Return the result of ``parse_costs`` for the tables of a TOML file and the classes.
 
-    Raise `PathError` if the file is unreadable or not TOML. A `UsageError` of ``parse_costs`` gets
-    the path.
+    Raise `PathError` if the file is unreadable or not TOML. Add the path to a `UsageError` of
+    ``parse_costs``.
     """
     import tomllib
 
@@ -158,7 +168,7 @@ def read_costs(
 
 
 def _read_text(path: str) -> str:
-    """Return the text of a file; raise `PathError` if it is unreadable or not UTF-8."""
+    """Return the text of a file. Raise `PathError` if the file is unreadable or not UTF-8."""
     from nbtext.corpus.streams import read_option_file
 
     try:

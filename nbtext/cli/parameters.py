@@ -28,28 +28,28 @@ INPUT_PATH = InputPath()
 
 @dataclass(frozen=True)
 class ExplicitSettings(Generic[S]):
-    """The settings that a user gave, without defaults. Values are checked when they are read."""
+    """The settings that a user gave, without defaults. `values` are checked at the first access."""
 
     settings_class: type[S]
     raw_values: Mapping[str, object] = field(default_factory=dict)
     """Unchecked values by name: text, or a bool for a switch.
 
-    They come from the command line, a file of defaults or the environment.
+    The values are from the command line, a file of defaults or the environment.
     """
     typed_names: frozenset[str] = frozenset()
-    """The names of the parameters on the command line itself."""
+    """The names of the parameters that were given on the command line."""
 
     def __contains__(self, name: object) -> bool:
         """Return True if the user gave this parameter."""
         return name in self.raw_values
 
     def with_raw_values(self, **raw_values: object) -> ExplicitSettings[S]:
-        """Return a copy in which these values are added, or replace the values of these names."""
+        """Return a copy with these values in addition to, or instead of, its own values."""
         return replace(self, raw_values={**self.raw_values, **raw_values})
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """The checked values by name. A path is replaced by the numbers in its file.
+        """The checked values by name. The value for a file of numbers is a dict of its numbers.
 
         Raise `UsageError` for an invalid value and `PathError` for an unreadable file.
         """
@@ -67,7 +67,7 @@ class ExplicitSettings(Generic[S]):
 
 
 def _read_file_value(parameter: Parameter, value: object) -> object:
-    """Return the numbers in the file that a value names, or the value if it is not a path."""
+    """Return the numbers in a file if the value is its path, else return the value."""
     if not may_be_file(parameter):
         return value
     from nbtext.cli.option_files import read_parameter_value
@@ -78,6 +78,11 @@ def _read_file_value(parameter: Parameter, value: object) -> object:
 def may_be_file(parameter: Parameter) -> bool:
     """Return True if the value of a parameter may be the path of a file."""
     return "FILE" in parameter.metavar.split("|")
+
+
+def _is_switch(parameter: Parameter) -> bool:
+    """Return True if the option of a parameter takes no value."""
+    return not parameter.metavar
 
 
 def format_arguments(
@@ -96,12 +101,12 @@ def format_arguments(
 
 
 def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
-    """Declare a field as the option of the parameter of the field's name.
+    """Declare a field with the option of a parameter. The field has the name of the parameter.
 
-    The field contains the unchecked value. If the option is not given, it is None, or False for a
+    The field contains the unchecked value. Without the option, the field is None, or False for a
     switch.
     """
-    default = None if parameter.metavar else False
+    default = False if _is_switch(parameter) else None
 
     def make_options(_: str) -> list[click.Parameter]:
         return [_make_option(parameter, shows_default=True)]
@@ -121,11 +126,11 @@ def parameters_field(
     shows_defaults: bool = True,
     old_options: Sequence[Option] = (),
 ) -> Any:
-    """Declare a field as the options of all parameters of a class, or ``only`` of these.
+    """Declare a field with the options of all parameters of a class, or of the ``only`` parameters.
 
     The field contains `ExplicitSettings`. A command with a model does not show defaults, because
-    the model has settings of its own. ``old_options`` are parsed before the others, and their
-    values are not in the record.
+    the model has settings of its own. ``old_options`` are parsed before the other options. Their
+    values are not in the field.
     """
     parameters = settings_class.parameters() if only is None else only
 
@@ -136,14 +141,15 @@ def parameters_field(
         return [*old_options, *options]
 
     def get_settings(_: str, values: Mapping[str, Any]) -> ExplicitSettings[S]:
-        names = [parameter.name for parameter in parameters if values[parameter.name] is not None]
+        all_names = [parameter.name for parameter in parameters]
+        raw_values = {name: values[name] for name in all_names if values[name] is not None}
         context = click.get_current_context()
         typed_names = frozenset(
             name
-            for name in names
+            for name in raw_values
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         )
-        return ExplicitSettings(settings_class, {name: values[name] for name in names}, typed_names)
+        return ExplicitSettings(settings_class, raw_values, typed_names)
 
     return field(
         default_factory=partial(ExplicitSettings, settings_class),
@@ -153,15 +159,19 @@ def parameters_field(
 
 def _make_option(parameter: Parameter, *, shows_default: bool) -> Option:
     """Return the option of a declared parameter."""
-    if parameter.metavar:
+    attributes: dict[str, Any]
+    if _is_switch(parameter):
+        switch = f"{parameter.option}/--no-{parameter.key}"
+        # Like -0 of xargs, --null cannot be switched off.
+        names = ["-0", "--null"] if parameter.name == "null" else [switch]
+        # None differs from a switch that was set to false.
+        attributes = {"default": None, "is_flag": True}
+        values: Sequence[str] = ("true", "false")
+    else:
         names = [parameter.option]
         attributes = _get_value_attributes(parameter, shows_default=shows_default)
-    else:
-        switch = f"{parameter.option}/--no-{parameter.key}"
-        names = ["-0", "--null"] if parameter.name == "null" else [switch]
-        attributes = {"default": None, "is_flag": True}
+        values = parameter.choices
     if parameter.is_rare:
-        values = parameter.choices if parameter.metavar else ("true", "false")
         attributes["setting_values"] = values
     return Option(
         [*names, parameter.name],
@@ -187,9 +197,9 @@ def _get_value_attributes(parameter: Parameter, *, shows_default: bool) -> dict[
 
 
 def suggest_values(choices: Sequence[str]) -> Callable[..., list[str] | list[CompletionItem]]:
-    """Return a completion function for values.
+    """Return a function for click that suggests the choices which begin with the typed text.
 
-    It suggests the choices that begin with the typed text, or files if there are none.
+    If no choice begins with the text, the function suggests files.
     """
 
     def suggest(
@@ -206,7 +216,7 @@ def _add_evidence_prefix(
 ) -> str | None:
     """Return the members of an average, with a prefix if ``--combine evidence`` is given.
 
-    That old option was replaced by the prefix.
+    ``--combine`` is an old option, which the prefix has replaced.
     """
     if context.params.get("combine") != "evidence":
         return members

@@ -118,7 +118,9 @@ def build_decision_rule(
 
     min_probability = decision.min_probability
     if isinstance(min_probability, dict):
-        class_minimums = expand_class_values(min_probability, classes, "--min-probability", 0.0)
+        class_minimums = expand_class_values(
+            min_probability, classes, "--min-probability", default=0.0
+        )
         rule = DecisionRule(costs=None, min_probability=class_minimums)
     else:
         rule = DecisionRule(costs=None, min_probability=min_probability)
@@ -127,6 +129,7 @@ def build_decision_rule(
     from nbtext.cli.option_files import read_costs
 
     rule = read_costs(decision.costs, classes, partial(kind.add_costs, rule=rule))
+    # For multi-label documents, costs become thresholds, and ``rule.costs`` stays None.
     if rule.costs is not None and ABSTAIN in classes:
         messages.notify(
             f"the model has a class named {ABSTAIN}: {decision.costs} prices that class, and "
@@ -154,9 +157,11 @@ def build_prediction_rules(
         rule = replace(rule, labels_from=fit_label_thresholds(held_out.log_posterior))
     elif isinstance(decide, float):
         rule = replace(rule, labels_from=decide)
+
     set_rule = None
     if prediction.coverage is not None:
         set_rule = _build_set_rule(model, prediction.coverage, by_class=prediction.by_class)
+
     if prediction.min_precision is not None:
         thresholds = find_precision_thresholds(
             prediction.min_precision, model, rule, by_class=prediction.by_class
@@ -172,10 +177,11 @@ def _build_set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -
 
     held_out = compute_held_out_posteriors(model.fitted)
     rule = fit_set_rule(held_out, model.classes, coverage, by_class=by_class)
-    classes = rule.unconditional_classes
-    if classes:
+    constant_classes = rule.unconditional_classes
+    if constant_classes:
+        n_classes = format_quantity(len(constant_classes), "class")
         messages.warn(
-            f"every set contains {format_quantity(len(classes), 'class')}, such as {classes[0]}: "
+            f"every set contains {n_classes}, such as {constant_classes[0]}: "
             f"fewer than {count_needed_held_out(coverage):,} of their training documents were left "
             "out"
         )
@@ -185,17 +191,21 @@ def _build_set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -
 def _add_precision_thresholds(
     rule: DecisionRule, thresholds: Sequence[PrecisionThreshold]
 ) -> DecisionRule:
-    """Return the rule with the thresholds. Warn about classes that are then never predicted."""
+    """Return the rule with the thresholds. Warn about classes that it never predicts.
+
+    Such a class has a threshold without a probability.
+    """
     from nbtext.guarantees.precision import list_min_probabilities
 
-    labels = [threshold.label for threshold in thresholds if threshold.probability is None]
-    if labels:
-        subject = "no answers"
-        if len(labels) < len(thresholds):
-            subject = f"no answers with {labels[0]}"
-            if len(labels) > 1:
-                n_classes = format_quantity(len(labels), "class")
-                subject = f"no answers with {n_classes}, such as {labels[0]}"
+    excluded_labels = [threshold.label for threshold in thresholds if threshold.probability is None]
+    if excluded_labels:
+        if len(excluded_labels) == len(thresholds):
+            subject = "no answers"
+        elif len(excluded_labels) == 1:
+            subject = f"no answers with {excluded_labels[0]}"
+        else:
+            n_classes = format_quantity(len(excluded_labels), "class")
+            subject = f"no answers with {n_classes}, such as {excluded_labels[0]}"
         messages.warn(
             f"{subject}: the documents left out in training do not show that precision; see nbtext "
             "inspect --thresholds"
@@ -210,10 +220,11 @@ def find_precision_thresholds(
     *,
     by_class: bool,
 ) -> tuple[PrecisionThreshold, ...]:
-    """Return the probabilities from which on predictions have at least this precision.
+    """Return the lowest probabilities at which predictions have at least this precision.
 
     There is one threshold for all predictions, or one per class if ``min_precision`` is a dict or
-    ``by_class`` is True. Raise `UsageError` for an unknown class.
+    ``by_class`` is True. A dict contains precisions by label. The predictions of a class that it
+    lacks need no precision. Raise `UsageError` for an unknown class.
     """
     from nbtext.guarantees.precision import fit_precision_thresholds
     from nbtext.model.training import compute_held_out_posteriors
@@ -223,7 +234,9 @@ def find_precision_thresholds(
     if isinstance(min_precision, float):
         precisions = min_precision
     else:
-        precisions = expand_class_values(min_precision, model.classes, "--min-precision", None)
+        precisions = expand_class_values(
+            min_precision, model.classes, "--min-precision", default=None
+        )
     held_out = compute_held_out_posteriors(model.fitted)
     return fit_precision_thresholds(held_out, model.classes, rule, precisions, by_class=by_class)
 
@@ -238,13 +251,16 @@ def score_with_prior(
 ) -> Iterator[ScoredBlock]:
     """Return the scored documents of ``source``, in blocks that are read when they are needed.
 
-    With ``--prior-from``, the class proportions are estimated here, and replace the class prior.
-    ``documents`` are the options of the source. Blocks have the usual size if none is given.
+    With ``--prior-from``, the class proportions are estimated before this function returns, and
+    replace the class prior. ``documents`` are the options of the source. ``block_size`` is a number
+    of documents, by default `BLOCK_DOCUMENTS`.
     """
     from nbtext.model.parallel_corpus import score_corpus
     from nbtext.ragged import BLOCK_DOCUMENTS
 
-    blocks = score_corpus(model.fitted, source, jobs, block_size or BLOCK_DOCUMENTS)
+    if block_size is None:
+        block_size = BLOCK_DOCUMENTS
+    blocks = score_corpus(model.fitted, source, jobs, block_size)
     if not prediction.prior_from:
         return blocks
     from nbtext.cli.proportions import adjust_prior

@@ -59,14 +59,15 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, processes: J
     columns = [] if options.by is None else [options.by]
     source = open_documents(model, documents, labelled=False, columns=columns)
     blocks = score_corpus(model.fitted, source, processes.jobs)
-    # Read the first block now: a missing path is reported before what the model lacks.
-    blocks = chain(tuple(islice(blocks, 1)), blocks)
-    likelihoods = choose_proportion_estimator(model)
+    # The first block is read now, so that a missing path is reported before warnings of the model.
+    first_block = tuple(islice(blocks, 1))
+    blocks = chain(first_block, blocks)
+    estimator = choose_proportion_estimator(model)
     recorder = None
     if model.fitted.parameters.profile is not None:
         recorder = DriftRecorder(model)
-        blocks = recorder.observe(blocks)
-    result = estimate_prevalence(blocks, model.classes, likelihoods)
+        blocks = recorder.observe(blocks)  # records each block when it is read
+    result = estimate_prevalence(blocks, model.classes, estimator)
     drift = None if recorder is None else recorder.compute_drift()
     source.report_notices()
     if result.impossible:

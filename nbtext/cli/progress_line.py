@@ -1,6 +1,6 @@
 """The progress line of a command on a terminal, shown if the command takes longer than a second.
 
-`nbtext.cli.declarations.Command` lets it observe the reports of `nbtext.progress`.
+`nbtext.cli.declarations.Command` connects the line to the reports of `nbtext.progress`.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ MIN_BAR_COLUMNS = 15
 class ProgressLine:
     """Observer for `nbtext.progress.watching` that shows the steps of the work in one line.
 
-    The line has a bar, the numbers of items, the rate or the remaining time. It is erased when the
-    outermost work ends. The bar is drawn by rich, which is imported for the first line.
+    The line has a bar, the numbers of items, the rate or the remaining time. The line is erased
+    when the outermost work ends. rich draws the bar. It is imported for the first line.
     """
 
     def __init__(self) -> None:
         now = time.monotonic()
         self._command_start = now
         self._outermost_start = now
-        """When the outermost work began, which is when the previous one ended."""
+        """Start of the outermost work. It is taken to be the end of the previous outermost work."""
         self._last_drawn = 0.0
 
     def __call__(self, steps: tuple[Step, ...]) -> None:
-        """Draw the steps of the work, unless the last drawing is recent.
+        """Draw the steps of the work, outermost first, unless the last drawing is recent.
 
-        Without steps the outermost work has ended, and the line is erased.
+        No steps mean that the outermost work has ended. Then the line is erased.
         """
         now = time.monotonic()
         if not steps:
@@ -67,20 +67,22 @@ class ProgressLine:
         text = _describe_steps(steps, proportion, seconds)
         # A terminal may wrap after its last column.
         line_width = max(self._console.width - 1, 0)
-        bar_width = min(line_width - len(f" {text}"), MAX_BAR_COLUMNS)
+        bar_width = min(line_width - 1 - len(text), MAX_BAR_COLUMNS)
         if proportion is None or bar_width < MIN_BAR_COLUMNS:
             line = text[:line_width]
         else:
             line = f"{self._render_bar(proportion, bar_width)} {text}"
-        # If standard error cannot be written, the command goes on without the line.
+        # If standard error cannot be written, the command continues without the line.
         with contextlib.suppress(OSError):
             draw_progress(line)
 
     def _render_bar(self, proportion: float, width: int) -> str:
+        """Return a bar as text with control sequences for colours."""
         from rich.progress_bar import ProgressBar
 
+        bar = ProgressBar(total=1, completed=proportion, width=width)
         with self._console.capture() as capture:
-            self._console.print(ProgressBar(total=1, completed=proportion, width=width), end="")
+            self._console.print(bar, end="")
         return capture.get()
 
     @cached_property
@@ -91,13 +93,13 @@ class ProgressLine:
 
 
 def _combine_proportions(steps: tuple[Step, ...]) -> float | None:
-    """Return the proportion of the outermost step that is done, or None if it is unknown.
+    """Return the finished proportion of the outermost step, or None if it is unknown.
 
-    An inner step counts as a fraction of one item of the step around it, or as 0 if its own
-    proportion is unknown.
+    An inner step is work on the current item of the step around it. Its finished proportion is
+    added to the number of finished items, or 0 if the proportion is unknown.
     """
     proportion = None
-    for step in reversed(steps):
+    for step in reversed(steps):  # from the innermost step
         inner_proportion = 0.0 if proportion is None else proportion
         if step.estimate_proportion is not None:
             proportion = step.estimate_proportion()
@@ -111,7 +113,7 @@ def _combine_proportions(steps: tuple[Step, ...]) -> float | None:
 def _describe_steps(steps: tuple[Step, ...], proportion: float | None, seconds: float) -> str:
     """Return the numbers of items, the rate if the total is unknown, and the remaining time.
 
-    ``proportion`` is how much of the outermost step is done, and ``seconds`` how long it has taken.
+    ``proportion`` is the finished proportion of the outermost step, and ``seconds`` its duration.
     """
     outermost, *inner_steps = steps
     texts = [_format_count(outermost)]
@@ -123,7 +125,7 @@ def _describe_steps(steps: tuple[Step, ...], proportion: float | None, seconds: 
     if proportion:
         seconds_left = round(seconds * (1 - proportion) / proportion)
         texts.append(f"{_format_duration(seconds_left)} left")
-    return ", ".join(filter(None, texts))
+    return ", ".join(text for text in texts if text)
 
 
 def _format_duration(seconds: int) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def choose_proportion_estimator(model: TextClassifier) -> ProportionEstimator:
     """Return the estimator of class proportions.
 
-    Print a warning if the model has too few held-out predictions to correct them. Raise
-    `UsageError` if it has too few labelled documents.
+    Warn if the model has too few held-out predictions to correct the proportions. Raise
+    `UsageError` if the model has too few labelled documents.
     """
     from nbtext.guarantees.class_proportions import (
         fit_proportion_estimator,
@@ -50,9 +50,9 @@ def adjust_prior(
 ) -> Iterator[ScoredBlock]:
     """Return scored documents with posteriors for the class proportions of other documents.
 
-    The other documents are in ``paths`` (the option ``--prior-from``). They are read here, in the
-    same way as the scored documents. Raise `UsageError` for a multi-label model and for standard
-    input.
+    The other documents are in ``paths`` (the option ``--prior-from``). They are read with the same
+    settings as the scored documents, before this function returns. ``documents`` are the options of
+    the scored documents. Raise `UsageError` for a multi-label model and for standard input.
     """
     from nbtext.cli.corpus import open_documents
     from nbtext.compatibility import (
@@ -75,11 +75,11 @@ def adjust_prior(
             "--prior-from is read first and cannot be standard input", hint="give files"
         )
     estimator = choose_proportion_estimator(model)
-    # Multi-label models are refused above.
+    # Only multi-label models, which are refused above, have another estimator.
     assert isinstance(estimator, ClassLikelihoods)  # noqa: S101
     reading = documents.reading
     if documents.text:
-        # The reading options are those of the texts of --text, not of these documents.
+        # The options for reading apply to the texts of --text, not to the files of --prior-from.
         reading = ExplicitSettings(Reading)
     options = replace(documents, paths=paths, text=(), reading=reading, on_error="skip")
     corpus = open_documents(model, options, labelled=False)

@@ -46,14 +46,12 @@ def command(options: SelectFeaturesOptions) -> None:
         options.output, is_excel_safe=options.excel_safe
     )
     model = shared_options.load_model(options.model_path)
-    term_array, scores, labels = rank_model_terms(model, options.by, options.limit)
+    term_array, scores, class_indices = rank_model_terms(model, options.by, options.limit)
     terms = term_array.tolist()
-    values = [
-        range(1, 1 + len(terms)),
-        [format_term_name(model, term) for term in terms],
-        scores.tolist(),
-        [model.classes[label] for label in labels.tolist()],
-    ]
+    ranks = range(1, 1 + len(terms))
+    names = [format_term_name(model, term) for term in terms]
+    labels = [model.classes[index] for index in class_indices.tolist()]
+    column_values = [ranks, names, scores.tolist(), labels]
     columns = [
         Column("rank", itemgetter(0), "d"),
         Column("term", itemgetter(1)),
@@ -61,11 +59,11 @@ def command(options: SelectFeaturesOptions) -> None:
         Column("class", itemgetter(3)),
     ]
     if model.settings.surface_forms:
-        values.append(replace_stems(model, terms))
+        column_values.append(replace_stems(model, terms))
         columns.append(Column("word", itemgetter(4)))
     headings = [column.heading for column in columns]
     write_records(
-        zip(*values, strict=True),
+        zip(*column_values, strict=True),
         options.output,
         columns,
         to_record=lambda row: to_json_values(dict(zip(headings, row, strict=True))),

@@ -1,6 +1,6 @@
-"""Options that several commands share.
+"""Options that several commands share: types of values, fields, and records of fields.
 
-Types of values, functions that declare a field of a record, and whole records.
+A function ``…_field`` declares the field of one option (`nbtext.cli.declarations`).
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def default_model() -> str:
 
 
 class NumberInRange(click.types.StringParamType):
-    """Type of an option: a number in a range, or one of some words.
+    """Type of an option: a number in a range, or one of the ``words``.
 
-    The ends belong to the range unless ``open_ends``. An error has the same form as the errors of
+    With ``open_ends``, the range excludes its ends. The errors have the same form as the errors of
     `nbtext.settings.Parameter.validate`.
     """
 
@@ -80,7 +80,7 @@ class NumberInRange(click.types.StringParamType):
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number or the word; raise `click.UsageError` for other values."""
+        """Return the number or the word. Raise `click.UsageError` for other values."""
         if value in self.words:
             return value
         with suppress(ValueError):  # for a text that is not a number
@@ -122,7 +122,10 @@ class NumberPerClass(NumberInRange):
     name = "p|class=p,..."
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a number, or a dict of numbers by class; raise `click.UsageError` for others."""
+        """Return a number, or a dict of numbers by class.
+
+        Raise `click.UsageError` for other values.
+        """
         if "=" not in str(value):
             return super().convert(value, param, ctx)
         numbers = {}
@@ -133,33 +136,37 @@ class NumberPerClass(NumberInRange):
 
 
 def suggest_classes(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Suggest the classes of the model for completion; none if the model cannot be loaded."""
+    """Return the classes that start with the typed text, or [] if the model cannot be loaded."""
+    path = context.params.get("model_path") or default_model()
     try:
-        classes = load_model(context.params.get("model_path") or default_model()).classes
+        model = load_model(path)
     except NbtextError:
         return []
-    return [label for label in classes if label.startswith(incomplete)]
+    return [label for label in model.classes if label.startswith(incomplete)]
 
 
 def load_model(path: str) -> TextClassifier:
-    """Return the model in a file; raise `ModelError` if it is missing or damaged."""
+    """Return the model in a file. Raise `ModelError` if the file is missing or damaged."""
     from nbtext.model import TextClassifier
 
     return TextClassifier.load(path)
 
 
 class OutputForm(declarations.Choice):
-    """The name of an output format. For a file name, the error says how to write that file."""
+    """Type of an option: the name of an output format.
+
+    If the value looks like a file name, the error says how to write that file.
+    """
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Return the name of the format; raise `click.UsageError` for other values."""
+        """Return the name of the format. Raise `click.UsageError` for other values."""
         try:
             return super().convert(value, param, ctx)
         except click.UsageError as problem:
-            suffix = str(value).rpartition(".")[2]
-            if suffix == value:
+            _, dot, suffix = str(value).rpartition(".")
+            if not dot:
                 raise
             option = f"--output {suffix} " if suffix in self.choices else ""
             raise click.UsageError(
@@ -174,8 +181,8 @@ SCORED_DOCUMENTS_PATH = OutputPath(SCORED_DOCUMENTS_START)
 def output_field(forms: str, help_suffix: str = "", **attributes: Any) -> Any:
     """Declare the field of ``--output``.
 
-    ``forms`` are the names of its formats, separated by blanks. The first is the default unless the
-    attributes have another. ``help_suffix`` is added to the help.
+    ``forms`` are the names of the formats, separated by blanks. The default is the first format,
+    unless ``attributes`` contains a default. ``help_suffix`` is added to the help.
     """
     choices = forms.split()
     attributes.setdefault("default", choices[0])
@@ -195,7 +202,7 @@ def _default_row_form() -> str:
 def rows_field(help_suffix: str = "", default: Callable[[], str] | None = _default_row_form) -> Any:
     """Declare the field of ``--output`` of a command that prints rows.
 
-    The default is a table on a terminal, else tsv.
+    The default is a table on a terminal, else tsv. A command that passes None chooses this itself.
     """
     return output_field(
         "table tsv csv jsonl",
@@ -239,8 +246,8 @@ def seed_field(text: str, *, group: str, common: bool = False) -> Any:
 def to_field(text: str, own_start: bytes = b"", **attributes: Any) -> Any:
     """Declare the field of ``--to``, the file to write.
 
-    If a discovered file of defaults sets it, an existing file is only replaced if it begins with
-    the pattern ``own_start``.
+    A file of defaults that was found, not named, may set ``--to``. In this case an existing file is
+    only replaced if its first bytes match the pattern ``own_start``.
     """
     return declarations.common_option(
         "--to", text, group="output", type=OutputPath(own_start), **attributes
@@ -270,8 +277,8 @@ def excel_safe_field() -> Any:
 def make_cell_formatter(output: str, *, is_excel_safe: bool) -> Callable[[str], str]:
     """Return the function to apply to each cell of an output in this format.
 
-    With ``is_excel_safe`` (the option ``--excel-safe``) it disarms formulas; raise `UsageError` if
-    the format is not csv then.
+    With ``is_excel_safe`` (the option ``--excel-safe``) the function escapes formulas. Raise
+    `UsageError` for ``is_excel_safe`` and a format other than csv.
     """
     if not is_excel_safe:
         return str
@@ -295,7 +302,7 @@ LANGUAGE_PARAMETER = next(
 
 @declarations.option_record
 class ModelOptions:
-    """The model of a command. Its own options are in a subclass."""
+    """The model of a command. A subclass declares further options of the command."""
 
     model_path: str = declarations.common_option(
         "-m --model",
@@ -310,18 +317,18 @@ class ModelOptions:
 
 @declarations.option_record
 class DocumentOptions:
-    """The documents that a command reads, and how it reads them.
+    """The documents that a command reads, and the settings for reading.
 
-    A command uses this class or a subclass.
+    A command uses this class or a subclass, which turns more of the fields into options.
     """
 
     corpus: tuple[str, ...] = corpus_field()
     text: tuple[str, ...] = ()
-    """Texts to read as documents; only `QueryDocumentOptions` has the option."""
+    """Texts to read as documents. Only `QueryDocumentOptions` has the option."""
     folders: tuple[str, ...] = ()
-    """LABEL=PATH of each folder; only `LabelledDocumentOptions` has the option."""
+    """LABEL=PATH of each folder. Only `LabelledDocumentOptions` has the option."""
     relabel: str | None = None
-    """A file of corrected labels; only `RelabelledDocumentOptions` has the option."""
+    """A file of corrected labels. Only `RelabelledDocumentOptions` has the option."""
     files_from: str | None = parameter_field(FILES_FROM, is_late=True)
     null: bool = parameter_field(NULL, is_late=True)
     where: str | None = parameter_field(WHERE, is_late=True)
@@ -339,7 +346,7 @@ class DocumentOptions:
 
 @declarations.option_record
 class RelabelledDocumentOptions(DocumentOptions):
-    """Labelled documents, whose labels a file may correct."""
+    """Labelled documents with an option for a file that corrects their labels."""
 
     relabel: str | None = declarations.option(
         "--relabel",
@@ -352,7 +359,7 @@ class RelabelledDocumentOptions(DocumentOptions):
 
 @declarations.option_record
 class LabelledDocumentOptions(RelabelledDocumentOptions):
-    """Labelled documents, also from folders of mail that have one label each."""
+    """Labelled documents with an option for folders of mail, which have one label each."""
 
     folders: tuple[str, ...] = declarations.option(
         "--from-folder",
@@ -381,7 +388,7 @@ class TrainingCorpusOptions(DocumentOptions):
 
 @declarations.option_record
 class QueryDocumentOptions(DocumentOptions):
-    """Documents to classify or explain, which may also be texts on the command line."""
+    """Documents to classify or explain, with an option for texts on the command line."""
 
     text: tuple[str, ...] = declarations.common_option(
         "--text",
@@ -400,19 +407,19 @@ _COMBINE = Option(
     is_eager=True,
     type=declarations.Choice(["pool", "evidence"]),
 )
-"""An old option: ``evidence`` weighs the members of an average by their evidence."""
+"""An old option, read by `nbtext.cli.parameters`: ``evidence`` weights members by evidence."""
 
 
 @declarations.option_record
 class TrainingOptions:
-    """How a model is trained."""
+    """The settings of training."""
 
     settings: ExplicitSettings[Settings] = parameters_field(Settings, old_options=(_COMBINE,))
 
 
 @declarations.option_record
 class JobOptions:
-    """In how many processes the work is done."""
+    """The number of processes that work."""
 
     jobs: int = declarations.common_option(
         "-j --jobs",
@@ -425,7 +432,7 @@ class JobOptions:
 
 @declarations.option_record
 class ClusterOptions(JobOptions):
-    """In how many processes, or on which cluster, the work is done."""
+    """The number of processes that work, or the cluster."""
 
     scheduler: str | None = declarations.option(
         "--scheduler",
@@ -438,4 +445,4 @@ class ClusterOptions(JobOptions):
     backend: str | None = declarations.option(
         "--backend", "", group="process", type=declarations.Choice(["local", "dask"]), hidden=True
     )
-    """``dask`` was once required in addition to the address."""
+    """An old option without effect. Once, ``dask`` was required in addition to the address."""

@@ -7,7 +7,7 @@ from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, Trainin
 from nbtext.errors import format_quantity
 
 MAX_TABLE_DOCUMENTS = 20
-"""Documents in a table without ``--limit``."""
+"""Maximum number of documents in a table without ``--limit``."""
 
 
 @declarations.option_record
@@ -80,21 +80,22 @@ def command(
     counted = read_and_count(
         locate_documents(documents), training.settings, processes.jobs, note=note_excerpt
     )
-    counts, names, texts = counted.corpus
+    counts, document_ids, excerpts = counted.corpus
     suspects = find_suspects(
         counts.table, counts.documents, counted.settings, options.min_log_odds, processes.jobs
     )
     counted.source.report_notices()
     classes = counts.labelled_statistics.classes
-    write_suspects(suspects.iterate_named(names, texts, classes, limit), output, escape_cell)
+    named_suspects = suspects.iterate_named(document_ids, excerpts, classes, limit)
+    write_suspects(named_suspects, output, escape_cell)
     messages.notify(
         "more probable in another class than in their own: "
-        f"{format_quantity(suspects.rows.size, 'document')} of {len(names):,}"
+        f"{format_quantity(suspects.rows.size, 'document')} of {len(document_ids):,}"
     )
 
 
 def _choose_output(options: SuspectsOptions, documents: TrainingCorpusOptions) -> str:
-    """Return the output format: ``paths``, ``print0`` (paths with NUL), or that of ``--output``."""
+    """Return ``paths``, ``print0`` (paths with NUL), or the format of ``--output``."""
     if options.print0 or (options.paths and documents.null):
         return "print0"
     if options.paths:

@@ -33,7 +33,7 @@ COMMAND_SYNONYMS = {
     "tune": "search optimize optimise",
     "update": "add append retrain",
 }
-"""Names in other tools, separated by blanks, by the command of nbtext."""
+"""Names in other tools, separated by blanks, by the command or option of nbtext."""
 
 OPTION_SYNONYMS = {
     "--all": "--confusion --confusion-matrix --matrix",
@@ -61,22 +61,22 @@ OPTION_SYNONYMS = {
 
 
 def suggest_command(name: str, commands: Sequence[str]) -> str:
-    """Return a question that suggests commands for an unknown name; empty if none is similar.
+    """Return a question that suggests commands for an unknown name, or "" without a suggestion.
 
-    The command that other tools call so comes first, then commands with a similar name.
+    Suggest the commands that have this name in other tools, or else commands with a similar name.
     """
-    meanings = [
+    equivalents = [
         command
-        for command in _find_meanings(name.lower(), COMMAND_SYNONYMS)
+        for command in _find_equivalents(name.lower(), COMMAND_SYNONYMS)
         if command in commands or command.startswith("--")
     ]
-    return _format_question(meanings) or did_you_mean(name, commands)
+    return _format_question(equivalents) or did_you_mean(name, commands)
 
 
 def suggest_option(name: str, command: click.Command, similar_names: Sequence[str]) -> str:
-    """Return a question that suggests options of a command; empty if none is similar.
+    """Return a question that suggests options of a command, or "" without a suggestion.
 
-    Options that other tools call so come first, then options among the similar names.
+    Suggest the options that have this name in other tools, or else options among ``similar_names``.
     """
     options = {
         option_name: option
@@ -84,27 +84,28 @@ def suggest_option(name: str, command: click.Command, similar_names: Sequence[st
         if isinstance(option, click.Option) and not option.hidden
         for option_name in option.opts
     }
-    meanings = [
-        meaning
-        for meaning in _find_meanings(name, OPTION_SYNONYMS)
-        if _is_accepted(meaning, options)
+    equivalents = [
+        argument
+        for argument in _find_equivalents(name, OPTION_SYNONYMS)
+        if _is_accepted(argument, options)
     ]
-    return _format_question(meanings) or did_you_mean(name, similar_names)
+    return _format_question(equivalents) or did_you_mean(name, similar_names)
 
 
-def _is_accepted(meaning: str, options: Mapping[str, click.Option]) -> bool:
+def _is_accepted(argument: str, options: Mapping[str, click.Option]) -> bool:
     """Return True if ``--option`` or ``--option value`` is valid for these options."""
-    name, _, value = meaning.partition(" ")
+    name, _, value = argument.partition(" ")
     if name not in options:
         return False
     return not value or value in getattr(options[name].type, "choices", ())
 
 
-def _find_meanings(name: str, synonyms: Mapping[str, str]) -> Iterator[str]:
-    """Yield the names of nbtext that have this synonym."""
-    return (meaning for meaning, names in synonyms.items() if name in names.split())
+def _find_equivalents(name: str, synonyms: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names in nbtext for a name in other tools."""
+    return (own_name for own_name, names in synonyms.items() if name in names.split())
 
 
 def _format_question(names: Sequence[str]) -> str:
+    """Return the question, with a blank before it, or "" without names."""
     alternatives = " or ".join(map(repr, names))
     return f" (did you mean {alternatives}?)" if alternatives else ""

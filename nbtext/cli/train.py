@@ -68,13 +68,12 @@ def command(
     from nbtext.store.atomic import check_replaceable
 
     start = time.monotonic()
-    # Seed words and unlabelled documents are enough for a model: CORPUS may then be left out.
-    is_seeded_only = (
-        supervision.seeds is not None and bool(supervision.unlabelled) and not documents.has_corpus
-    )
+    # With seed words and unlabelled documents, a model needs no labelled documents.
+    has_supervision = supervision.seeds is not None and bool(supervision.unlabelled)
+    is_seeded_only = has_supervision and not documents.has_corpus
     seeds = _read_seeds(supervision.seeds, is_seeded_only=is_seeded_only)
     if is_seeded_only:
-        # The unlabelled documents then decide how documents are read.
+        # The format of the unlabelled documents is detected instead.
         documents = replace(documents, paths=supervision.unlabelled)
     else:
         documents = locate_documents(documents)
@@ -83,7 +82,7 @@ def command(
     chooses_weighting = _chooses_weighting(training, supervision)
     settings = training.settings
     if chooses_weighting:
-        # With log, counting keeps the sums of all weightings that may be chosen.
+        # Counting for log also keeps the sums for the other weightings that may be chosen.
         settings = settings.with_raw_values(weighting="log")
     model, _ = make_untrained_model(documents, settings, labelled=not is_seeded_only)
     if seeds:
@@ -114,9 +113,9 @@ def _read_seeds(path: str | None, *, is_seeded_only: bool) -> list[SeedTerm]:
 
 
 def _chooses_weighting(training: TrainingOptions, supervision: SemiSupervisionOptions) -> bool:
-    """Return True if held-out documents choose the weighting, as with unlabelled documents.
+    """Return True if the weighting is chosen on held-out documents.
 
-    An option for the weighting or the classifier takes precedence.
+    This is so with unlabelled documents, unless an option sets the weighting or the classifier.
     """
     settings = training.settings
     is_weighting_given = "weighting" in settings or "classifier" in settings
@@ -128,7 +127,7 @@ def _count(
 ) -> tuple[CorpusCounts, Ledger | None]:
     """Return the counts of the corpus, and the ledger of its documents.
 
-    With ``once`` equal documents are counted only once. Without it the ledger is None.
+    With ``once`` equal documents are counted only once. Without ``once`` the ledger is None.
     """
     if once:
         from nbtext.model.operations import count_batch, remove_duplicates
@@ -151,7 +150,8 @@ def _train(
 ) -> TextClassifier:
     """Return the model trained on counts of labelled documents, and on unlabelled documents.
 
-    With ``chooses_weighting`` held-out documents choose its weighting.
+    With ``chooses_weighting`` this is a new model, whose weighting is chosen on held-out documents.
+    Without ``chooses_weighting`` this is ``model`` itself, which is trained in place.
     """
     if unlabelled is not None and chooses_weighting:
         from nbtext.model.operations import train_with_best_weighting

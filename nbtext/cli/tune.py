@@ -28,7 +28,7 @@ DEFAULT_SEARCH_SECONDS = 60.0
 """Time limit of a search without ``--try`` and ``--within``."""
 DEFAULT_FOLDS = 10
 DEFAULT_STAGED_FOLDS = 5
-"""Folds of a search on growing samples of the documents."""
+"""Default numbers of folds: with ``--try`` alone, and for a search on growing samples."""
 
 
 def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -38,6 +38,7 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
 
 
 def _keep_document(document: Document) -> Document:
+    """Note a document itself, because the search counts some documents again."""
     return document
 
 
@@ -122,6 +123,7 @@ def command(
     candidates, rejected = _make_candidates(documents, options, training)
     check_replaceable(model_path)
     require_distinct_output(model_path, documents.paths)
+    # The corpus is counted with the first settings, the default. The search reuses these counts.
     settings = training.settings.with_raw_values(**candidates[0].texts)
     counted = read_and_count(documents, settings, processes.jobs, note=_keep_document)
     corpus = counted.corpus
@@ -140,9 +142,9 @@ def command(
     model = _run_search(search, options, train_command)
     write_new_model(model, model_path, replacement)
     report_model(model, model_path)
-    problems = list(map(str, rejected + search.problems))
+    problems = [str(problem) for problem in rejected + search.problems]
     if problems:
-        # Without --try, settings are left out as expected.
+        # Some of the settings that are tried without --try are not possible for every corpus.
         report = messages.warn if options.tries else messages.notify
         report(f"left out: {join_names(problems, messages.MAX_LISTED)}")
     record = {"for": options.goal, "model": model_path, **search.to_dict(train_command)}
@@ -151,7 +153,7 @@ def command(
 
 
 def _choose_time_limit(options: TuneOptions) -> float:
-    """Return the limit of the search in seconds; raise `UsageError` for a wrong ``--within``."""
+    """Return the limit of the search in seconds. Raise `UsageError` for a wrong ``--within``."""
     if options.within is not None:
         return cast("float", WITHIN.validate(options.within))
     return inf if options.tries else DEFAULT_SEARCH_SECONDS
@@ -166,26 +168,28 @@ def _make_candidates(
     from nbtext.evaluation.candidates import make_candidates, select_trainable
 
     reading = resolve_reading(documents.reading.complete_settings, documents.paths, labelled=True)
-    return select_trainable(
-        make_candidates(options.tries, training.settings.values, reading, read_parameter_value),
-        updatable=options.updatable,
+    candidates = make_candidates(
+        options.tries, training.settings.values, reading, read_parameter_value
     )
+    return select_trainable(candidates, updatable=options.updatable)
 
 
 def _choose_n_folds(options: TuneOptions, corpus: CountedCorpus) -> int:
     """Return the number of folds.
 
-    Without stages, warn of classes that have fewer documents. With stages, a small corpus has fewer
-    folds, unless ``--folds`` sets their number.
+    In a search without growing samples, warn about classes that have fewer documents than folds. In
+    other searches, a corpus of few documents has fewer folds, unless ``--folds`` is given.
     """
     from nbtext.cli.corpus import warn_small_classes
 
-    n_folds = options.folds or DEFAULT_FOLDS
     if not options.is_staged:
+        n_folds = options.folds or DEFAULT_FOLDS
         warn_small_classes(corpus.counts.table, n_folds)
-    elif options.folds is None:
-        n_folds = max(min(DEFAULT_STAGED_FOLDS, len(corpus.notes)), 2)
-    return n_folds
+        return n_folds
+    if options.folds is not None:
+        return options.folds
+    n_documents = len(corpus.notes)
+    return max(2, min(DEFAULT_STAGED_FOLDS, n_documents))
 
 
 def _run_search(search: Search, options: TuneOptions, train_command: list[str]) -> TextClassifier:
@@ -198,16 +202,15 @@ def _run_search(search: Search, options: TuneOptions, train_command: list[str]) 
 
     try:
         for _ in search.run():
-            pass  # each trial is stored in the search
-        return search.train_model(search.require_chosen().candidate)
+            pass  # the search stores each trial
+        chosen_trial = search.require_chosen()
+        return search.train_model(chosen_trial.candidate)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would cut off the table
         if search.chosen is not None:
             messages.clear_progress()
-            write_trials(
-                options.output,
-                {"for": options.goal, "model": None, **search.to_dict(train_command)},
-            )
+            record = {"for": options.goal, "model": None, **search.to_dict(train_command)}
+            write_trials(options.output, record)
         raise
 
 
@@ -215,6 +218,7 @@ def _format_train_command(
     documents: TrainingCorpusOptions, training: TrainingOptions, model_path: str
 ) -> list[str]:
     """Return the arguments of `nbtext train` with the parameters that the user has set."""
+    # A switch that is off is False. It has no argument, like a parameter without a value.
     input_values = {
         parameter.name: getattr(documents, parameter.name) or None for parameter in INPUT
     }

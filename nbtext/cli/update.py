@@ -120,7 +120,7 @@ def command(
 def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:
     """Report the changes of the ledger with ``--once``.
 
-    Without it, warn if the model has a ledger, which then lacks the added documents.
+    Without ``--once``, warn if the model has a ledger, because it lacks the added documents.
     """
     ledger_update = result.ledger_update
     if ledger_update is not None:
@@ -143,14 +143,14 @@ def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus)
 
 
 def _report_new_classes(old_model: TextClassifier, new_model: TextClassifier) -> None:
-    new_classes = sorted({*map(str, new_model.classes)} - {*map(str, old_model.classes)})
+    new_classes = sorted(set(new_model.classes) - set(old_model.classes))
     if new_classes:
         noun = pluralize(len(new_classes), "class")
         messages.notify(f"new {noun}: {join_names(new_classes, messages.MAX_LISTED)}")
 
 
 def _report_repeated_documents(model: TextClassifier, added: CorpusCounts) -> None:
-    """Report added documents that the sample of the model already contains."""
+    """Report added documents that the model has learnt before, as far as its sample shows."""
     from nbtext.evaluation.leakage import count_sampled_leaks
 
     sample = model.counts.sample

@@ -1,6 +1,7 @@
-"""What the commands that write a model share.
+"""Common parts of the commands that write a model.
 
-Options for lock and backup, the documents that change a model, and messages about the new model.
+These are options for lock and backup, the documents that change a model, and messages about the new
+model.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def read_unlabelled(
 ) -> UnlabelledDocuments | None:
     """Read and count the documents of ``--unlabelled``. Return None if there are no ``paths``.
 
-    They are read like the training documents, and counted as the model counts.
+    They are read like the training documents, except that a text file has a document on each line.
     """
     if not paths:
         return None
@@ -137,7 +138,7 @@ def read_unlabelled(
 
     require_compatible_settings(model.settings, UNLABELLED_POOL)
     require_distinct_output(model_path, paths)
-    reading = choose_reading(model.reading, paths, {}).unweighted
+    reading = choose_reading(model.reading, paths, given_settings={}).unweighted
     are_text_files = (
         resolve_format(paths, reading.format) == "dir"
         and reading.document in ("text", KIND_BY_NAME)
@@ -158,9 +159,9 @@ def read_unlabelled(
 def read_unlabelled_change(
     model: TextClassifier, model_path: str, change: ModelChangeOptions, documents: DocumentOptions
 ) -> UnlabelledAction:
-    """Read the documents of ``--unlabelled``, and return how they change a model.
+    """Read the documents of ``--unlabelled``, and return the change that they make to a model.
 
-    If they replace earlier unlabelled documents, these are removed from ``model`` here.
+    If the change removes or replaces the unlabelled documents of ``model``, remove them in place.
     """
     from nbtext.model.locked_model import UnlabelledAction
 
@@ -190,8 +191,9 @@ def open_corpus_for_change(
 ) -> CommandCorpus:
     """Return the labelled documents that change a model.
 
-    They are read like the training documents unless the options say otherwise. ``label`` is the
-    class of all documents, or None if the corpus has the labels.
+    They are read like the training documents, except for options that the user gave. ``label`` is
+    the class of all documents, or "" for documents without a label of a multi-label model. It is
+    None if the corpus has the labels.
 
     Raise `UsageError` if the model cannot be changed exactly, if the documents cannot have been
     training documents, or if ``label`` is a new class and ``allows_new_class`` is False.
@@ -228,10 +230,9 @@ def open_corpus_for_change(
 
 def _require_known_labels(labels: Sequence[str], model: TextClassifier) -> None:
     """Raise `UsageError` for a label that the model does not have. It may be mistyped."""
-    known_labels = [str(label) for label in model.classes]
     for label in labels:
-        if label not in known_labels:
-            error = unknown_class_error(label, known_labels, where="--label")
+        if label not in model.classes:
+            error = unknown_class_error(label, model.classes, where="--label")
             error.hint = f"{error.hint}; nbtext update --new-class adds one"
             raise error
 
@@ -241,13 +242,13 @@ def _set_label(label: Label, document: Document, _: Notices) -> Document:
 
 
 def report_overruled_labels(batch: DocumentBatch) -> None:
-    """Report documents of ``--once`` that repeat the text of others under another label."""
+    """Report documents of ``--once`` with the same text as another document, but another label."""
     for finding in batch.check_contradictions():
         messages.notify(finding.line)
 
 
 MAX_NAMED_CLASSES = 5
-"""Classes that are listed by name, with their sizes, after training."""
+"""Maximum number of classes that are listed by name, with their sizes, after training."""
 
 
 def report_model(
@@ -264,11 +265,11 @@ def report_model(
     for warning in list_warnings(model.fitted):
         if warning not in old_warnings:
             messages.warn(warning)
-    summary = model.fitted.parameters.unlabelled_summary
-    if summary is not None and not model.counts.uses_unlabelled:
-        n_unlabelled = format_quantity(summary.documents, "unlabelled document")
+    unlabelled_summary = model.fitted.parameters.unlabelled_summary
+    if unlabelled_summary is not None and not model.counts.uses_unlabelled:
+        unused = format_quantity(unlabelled_summary.documents, "unlabelled document")
         messages.notify(
-            f"{n_unlabelled} not used: left-out documents are answered best without them, so the "
+            f"{unused} not used: left-out documents are answered best without them, so the "
             "model is that of the labelled documents alone"
         )
     size = _describe_size(model, has_class_sizes=old_model is None)
@@ -286,17 +287,19 @@ def report_model(
 def _describe_size(model: TextClassifier, *, has_class_sizes: bool) -> str:
     """Return the numbers of documents and classes in words.
 
-    If the model has no labelled documents, they are numbers of unlabelled documents. Class sizes
-    are then omitted.
+    A model without labelled documents is described by its unlabelled documents, without class
+    sizes.
     """
     from nbtext.model.description import count_class_documents
 
     classes = format_quantity(len(model.classes), model.fitted.posterior_type.noun)
     n_documents = model.counts.labelled_statistics.n_documents
-    summary = model.fitted.parameters.unlabelled_summary
-    if not n_documents and summary is not None:
-        return f"{format_quantity(summary.documents, 'unlabelled document')} of {classes}"
+    unlabelled_summary = model.fitted.parameters.unlabelled_summary
+    if not n_documents and unlabelled_summary is not None:
+        unlabelled = format_quantity(unlabelled_summary.documents, "unlabelled document")
+        return f"{unlabelled} of {classes}"
     size = f"{format_quantity(n_documents, 'document')} of {classes}"
     if has_class_sizes:
-        size += f" ({format_sizes(count_class_documents(model.fitted), MAX_NAMED_CLASSES)})"
+        class_sizes = format_sizes(count_class_documents(model.fitted), MAX_NAMED_CLASSES)
+        size += f" ({class_sizes})"
     return size
