@@ -1,16 +1,16 @@
 """Change files so that a change either completes or leaves the file unchanged.
 
-`replace_file` writes a new file in the folder of the old file and renames it over the old file.
-Meanwhile its process holds a lock (flock) on the new file, and the kernel frees locks when a
-process ends. So a temporary file that can be locked was left by a killed process; the next process
-that replaces the same file removes it. Other users may be able to write to the folder. Therefore a
+`replace_file` writes a temporary file in the folder of the old file and renames it over the old
+file. The process holds a lock (flock) on the temporary file until the end. The kernel frees locks
+when a process is killed, so a temporary file without a lock is abandoned. The next process that
+replaces the same file removes it. Other users may be able to write to the folder. Therefore a
 temporary file has an unpredictable name, is always newly created, and is written through the
 descriptor that created it.
 
-`lock_path` allows one writer at a time. The writer locks a separate file, because the model file is
-itself replaced. Readers take no lock. Only the holder removes the lock file, before it frees the
-lock. A process that gets the lock checks that the locked file still has its name, and otherwise
-starts again.
+`lock_path` allows one writer at a time. The writer locks a separate lock file, because the model
+file is itself replaced. Readers take no lock. The process with the lock removes the lock file
+before it frees the lock. Another process may have opened the lock file before. When this process
+gets the lock, the file has lost its name, so the process starts again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BACKUP_SUFFIX = ".1"
 
 _TEMPORARY_SUFFIX = ".tmp"
-_MARK_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"  # 32, so that a random byte selects evenly
+_NAME_LETTERS = "abcdefghijklmnopqrstuvwxyz012345"  # 32, so that a random byte selects evenly
 
 # A process that holds the lock for longer than all attempts together is not appending a line.
 _APPEND_LOCK_ATTEMPTS = 100
@@ -42,10 +42,9 @@ Created = TypeVar("Created")
 
 
 def check_replaceable(path: str, *, follow: bool = True) -> Path:
-    """Return the resolved path of a file to write; follow symbolic links if ``follow`` is set.
+    """Return the path of a file to write, with symbolic links resolved if ``follow`` is set.
 
-    Raise `PathError` if the file cannot be written. So a command can fail before it makes the
-    content.
+    Raise `PathError` if the file cannot be written. Commands call this before their long work.
     """
     target = Path(os.path.realpath(path)) if follow else Path(path)
     try:
@@ -54,19 +53,22 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
         status = None  # the file will be new
     except OSError as problem:
         raise PathError(describe_os_error(problem), where=path) from None
+    # A link is left here only if links are not followed. It will be replaced itself.
     if status is not None and stat.S_IFMT(status.st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
-        kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise PathError(f"is {kind}", where=path, hint="give the name of a file")
+        file_type = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise PathError(f"is {file_type}", where=path, hint="give the name of a file")
 
     folder = target.parent
+    shown_folder = _find_displayed_folder(path)
     if not folder.is_dir():
-        raise PathError("the folder does not exist", where=_folder(path), hint="make it first")
+        raise PathError("the folder does not exist", where=shown_folder, hint="make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PathError(
-            "cannot write into the folder", where=_folder(path), hint="check its permissions"
+            "cannot write into the folder", where=shown_folder, hint="check its permissions"
         )
 
-    # In a sticky folder such as /tmp only root and the owners of file and folder may replace it.
+    # In a sticky folder such as /tmp, a file may only be replaced by root, by the owner of the
+    # file, and by the owner of the folder.
     folder_status = folder.stat()
     is_sticky = folder_status.st_mode & stat.S_ISVTX
     if is_sticky and status is not None:
@@ -85,7 +87,7 @@ def find_displayed_path(path: str) -> str:
     return os.path.realpath(path) if Path(path).is_symlink() else path
 
 
-def _folder(path: str) -> str:
+def _find_displayed_folder(path: str) -> str:
     return str(Path(find_displayed_path(path)).parent)
 
 
@@ -99,13 +101,15 @@ def replace_file(
     """Let ``write`` fill a temporary file in the same folder, then rename it to ``path``.
 
     ``before_replace`` is called with the resolved path when the new file is complete and on the
-    disk; if it raises an error, the old file stays. The new file gets the permissions (except
-    setuid, setgid and the sticky bit) and, if allowed, the owner of the old file. ``main_file`` is
-    for a file that belongs to another file in the same folder, such as a backup: it gets the
-    permissions and owner of the main file, and replaces a symbolic link instead of following it.
+    disk. If it raises an error, the old file stays. The new file gets the permissions (except
+    setuid, setgid and the sticky bit) and, if allowed, the owner of the old file.
 
-    The temporary file is removed, and also temporary files of killed processes that replaced the
-    same file. Raise `PathError` if the file cannot be written.
+    ``main_file`` is given if the new file is a backup of this file in the same folder. The new file
+    then gets the permissions and the owner of the main file. If ``path`` is a symbolic link, the
+    link is replaced, not its target.
+
+    Temporary files of killed processes that replaced the same file are removed. Raise `PathError`
+    if the file cannot be written.
     """
     target = check_replaceable(path, follow=main_file is None)
     reference = main_file or target
@@ -113,9 +117,10 @@ def replace_file(
     try:
         descriptor, temporary = _create_locked_temporary(reference)
     except OSError as problem:
-        raise PathError(describe_os_error(problem), where=_folder(path)) from None
+        raise PathError(describe_os_error(problem), where=_find_displayed_folder(path)) from None
 
     try:
+        # Closing the file does not close ``descriptor``, which holds the lock.
         with open(temporary, "r+b", opener=lambda *_: os.dup(descriptor)) as file:
             write(file)
             file.flush()
@@ -145,9 +150,8 @@ def _remove_abandoned(target: Path) -> None:
     Files of running processes stay. All files stay if the file system does not support locks, or
     if the folder cannot be listed.
     """
-    temporary_name = re.compile(
-        re.escape(_make_temporary_prefix(target)) + "[a-z0-9_]{8}" + re.escape(_TEMPORARY_SUFFIX)
-    )
+    prefix = re.escape(_make_temporary_prefix(target))
+    temporary_name = re.compile(f"{prefix}[a-z0-9_]{{8}}{re.escape(_TEMPORARY_SUFFIX)}")
     with suppress(OSError):  # the folder cannot be listed
         for name in filter(temporary_name.fullmatch, os.listdir(target.parent)):
             with suppress(OSError):  # the file is locked, or another process has removed it
@@ -155,7 +159,7 @@ def _remove_abandoned(target: Path) -> None:
 
 
 def _remove_unless_locked(path: Path) -> None:
-    """Remove a regular file; raise `OSError` if it is locked or cannot be opened."""
+    """Remove a regular file. Raise `OSError` if the file is locked or cannot be opened."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -165,26 +169,27 @@ def _remove_unless_locked(path: Path) -> None:
         os.close(descriptor)
 
 
-def _create_temporary(target: Path, make: Callable[[str], Created]) -> tuple[Created, Path]:
-    """Call ``make`` with unpredictable paths in the folder of ``target`` until one is free.
+def _create_temporary(target: Path, create: Callable[[str], Created]) -> tuple[Created, Path]:
+    """Call ``create`` with unpredictable paths in the folder of ``target`` until one is free.
 
-    Return the result of ``make`` and the free path. `_remove_abandoned` knows the form of its name.
-    ``make`` must raise `FileExistsError` for a path that is not free.
+    Return the result of ``create`` and the free path. `_remove_abandoned` recognises the name.
+    ``create`` must raise `FileExistsError` for a path that is not free.
     """
     while True:
-        mark = "".join(_MARK_LETTERS[byte % len(_MARK_LETTERS)] for byte in os.urandom(8))
-        path = target.with_name(_make_temporary_prefix(target) + mark + _TEMPORARY_SUFFIX)
+        letters = "".join(_NAME_LETTERS[byte % len(_NAME_LETTERS)] for byte in os.urandom(8))
+        path = target.with_name(_make_temporary_prefix(target) + letters + _TEMPORARY_SUFFIX)
         with suppress(FileExistsError):
-            return make(str(path)), path
+            return create(str(path)), path
 
 
 def _make_temporary_prefix(target: Path) -> str:
-    short_name = target.name[:40]  # so that the whole name is within the limit of file systems
+    """Return the start of the names of temporary files for ``target``."""
+    short_name = target.name[:40]  # file systems limit the length of a name
     return f".{short_name}.nbtext-"
 
 
 def _create_locked_temporary(target: Path) -> tuple[int, Path]:
-    """Create an empty locked file in the folder of ``target``; return its descriptor and path.
+    """Create an empty locked file in the folder of ``target``. Return its descriptor and path.
 
     The lock is held until the descriptor is closed.
     """
@@ -192,7 +197,7 @@ def _create_locked_temporary(target: Path) -> tuple[int, Path]:
     while True:
         descriptor, temporary = _create_temporary(target, lambda path: os.open(path, flags, 0o600))
         try:
-            # Without support for locks no process takes the file for abandoned.
+            # If the file system does not support locks, `_remove_abandoned` removes nothing.
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             still_exists = os.fstat(descriptor).st_nlink > 0
@@ -206,7 +211,7 @@ def _create_locked_temporary(target: Path) -> tuple[int, Path]:
 
 
 def discard_locked_file(descriptor: int, path: Path) -> None:
-    """Remove a file, if it exists, and then free the lock on it. Ignore errors of the system."""
+    """Remove a file, if it exists, and then close it, which frees its lock. Ignore `OSError`."""
     with suppress(OSError):
         path.unlink()
     with suppress(OSError):
@@ -221,7 +226,7 @@ def _set_attributes(descriptor: int, reference: Path) -> None:
     status = None
     with suppress(FileNotFoundError):
         status = reference.lstat()
-    # A symbolic link may have replaced the reference meanwhile.
+    # In the meantime, a symbolic link may have replaced the reference.
     if status is None or not stat.S_ISREG(status.st_mode):
         mask = os.umask(0)  # the mask can only be read by setting it
         os.umask(mask)
@@ -230,7 +235,7 @@ def _set_attributes(descriptor: int, reference: Path) -> None:
     with suppress(PermissionError):  # another user's file in our folder
         os.fchown(descriptor, status.st_uid, status.st_gid)
     with suppress(PermissionError):
-        os.fchmod(descriptor, status.st_mode & 0o777)  # setuid was granted to other content
+        os.fchmod(descriptor, status.st_mode & 0o777)  # without setuid, setgid and sticky bit
 
 
 def sync_folder(folder: Path) -> None:
@@ -243,10 +248,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def keep_backup(target: Path) -> None:
-    """Keep the file at ``target``, if it exists, as ``target.1``, replacing an older backup.
+    """Keep the file at ``target``, if it exists, as ``target.1``. An older backup is replaced.
 
-    The file has its name ``target`` all the time: the backup is a hard link, or a copy if the file
-    system does not support hard links. Raise `PathError` if the backup fails.
+    The backup is a hard link, or a copy if the file system does not support hard links. So there is
+    always a file at ``target``. Raise `PathError` if the backup fails.
     """
     backup = target.with_name(target.name + BACKUP_SUFFIX)
     try:
@@ -274,7 +279,7 @@ def keep_backup(target: Path) -> None:
 
 
 def _copy(source: Path, file: IO[bytes]) -> None:
-    """Copy the content of a file; raise `OSError` if it is a symbolic link."""
+    """Copy the content of ``source`` to an open file. Raise `OSError` if it is a symbolic link."""
     import shutil
 
     def open_without_following(path: str, flags: int) -> int:
@@ -285,15 +290,15 @@ def _copy(source: Path, file: IO[bytes]) -> None:
 
 
 def append_line(path: str, line: str) -> None:
-    r"""Append a line, with its ``\n``, to a file; create the file if it does not exist.
+    r"""Append a line, which ends with ``\n``, to a file. Create the file if it does not exist.
 
     If ``line`` is empty, only check that the file can be written. Raise `PathError` if the line
-    cannot be appended; the file is then unchanged.
+    cannot be appended.
 
-    Several processes may append to the file, each under a lock (flock): when the disk is full, a
-    partly written line can be cut off only while no other process appends. Without lock support,
-    or if the process is killed, the partial line stays. Therefore a line break is added first if
-    the file does not end with one, so that only the partial line is lost and not the next one.
+    If the disk is full, a partly written line is cut off again. This is only possible while no
+    other process appends, so each process locks the file (flock). Without lock support, or if the
+    process is killed, the partial line stays. The next call ends it with a line break, so that the
+    next line is not lost, too.
     """
     try:
         descriptor = _open_to_append(path)
@@ -306,6 +311,7 @@ def append_line(path: str, line: str) -> None:
 
 
 def _open_to_append(path: str) -> int:
+    """Return a descriptor that writes at the end of the file, and if permitted also reads."""
     flags = os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY
     try:
         return os.open(path, os.O_RDWR | flags, 0o666)
@@ -314,6 +320,7 @@ def _open_to_append(path: str) -> int:
 
 
 def _append(descriptor: int, line: bytes) -> None:
+    """Append a line to an open file, after a line break if the last line has none."""
     if not line:
         return
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
@@ -335,7 +342,7 @@ def _append(descriptor: int, line: bytes) -> None:
 
 
 def _lock_to_append(descriptor: int) -> bool:
-    """Lock a file to append to; return whether it is locked."""
+    """Try to lock a file for a short time. Return True if the file is locked now."""
     for _ in range(_APPEND_LOCK_ATTEMPTS):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -358,10 +365,10 @@ _MAX_LOCK_POLL_SECONDS = 0.1
 
 @contextmanager
 def lock_path(path: str, timeout: float) -> Iterator[None]:
-    """Hold the lock of a file, which need not exist; wait for at most ``timeout`` seconds.
+    """Hold the lock of a file, which need not exist, within the context.
 
-    Symbolic links are followed. Raise `LockedError` if other processes hold the lock during all
-    this time, and `PathError` if the lock file cannot be created.
+    Symbolic links are followed. Raise `LockedError` if other processes hold the lock for
+    ``timeout`` seconds, and `PathError` if the lock file cannot be created.
     """
     lock_file = os.path.realpath(path) + LOCK_SUFFIX
     try:
@@ -376,7 +383,7 @@ def lock_path(path: str, timeout: float) -> Iterator[None]:
 
 
 def _acquire_lock(lock_file: str, timeout: float) -> int:
-    """Lock a lock file, and return the descriptor that holds the lock."""
+    """Lock a lock file, and return the descriptor that holds the lock. Wait if necessary."""
     deadline = time.monotonic() + timeout
     poll_seconds = _MIN_LOCK_POLL_SECONDS
     while True:
@@ -403,17 +410,17 @@ def _acquire_lock(lock_file: str, timeout: float) -> int:
 def _open_lock_file(lock_file: str) -> tuple[int, bool]:
     """Return a descriptor of the lock file, and whether this call created the file."""
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-    descriptor = None
     try:
-        while descriptor is None:
+        while True:
             with suppress(FileExistsError):  # the file of another process
                 return os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666), True
-            # The holder of the lock may have removed the file just now.
+            # The other process may have removed its file in the meantime.
             with suppress(FileNotFoundError):
                 try:
                     descriptor = os.open(lock_file, os.O_RDWR | flags)
                 except PermissionError:  # another user's file: reading is enough for a lock
                     descriptor = os.open(lock_file, os.O_RDONLY | flags)
+                break
     except OSError as problem:
         raise PathError(
             f"cannot lock: {describe_os_error(problem)}",
@@ -426,14 +433,17 @@ def _open_lock_file(lock_file: str) -> tuple[int, bool]:
 
 
 def _try_lock(descriptor: int, lock_file: str, *, is_new: bool) -> bool:
-    """Lock an open file; return whether it is locked and still has the name ``lock_file``."""
+    """Lock an open file. Return True if it is locked and still has the name ``lock_file``.
+
+    If the file system does not support locks, remove a new lock file, and raise `PathError`.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(descriptor), os.lstat(lock_file))
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError as problem:
-        if is_new:  # without locks no other process would remove it
+        if is_new:
             with suppress(OSError):
                 Path(lock_file).unlink()
         raise PathError(

@@ -1,10 +1,9 @@
 """Write the bytes that `joblib.dump` writes, without joblib, which takes long to import.
 
-`nbtext.store.model_file` writes the payload with it. The stream is a pickle of protocol 4 in which
-a wrapper object replaces each array. After the wrapper come one byte with the number of padding
-bytes, the padding, and the bytes of the array. `pickle.Pickler`, in C, cannot write between two
-opcodes, so this module extends the pickler in Python, as joblib does. Tests compare the bytes with
-the bytes of joblib.
+`nbtext.store.model_file` writes the payload with this module. The stream is a pickle of protocol 4.
+In place of each array it has a wrapper object, one byte with the number of padding bytes, the
+padding, and the bytes of the array. The pickler in C cannot write between two opcodes, so this
+module extends the pickler in Python, like joblib. Tests compare the bytes with the bytes of joblib.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ class _ArrayWrapper:
 
 
 class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - joblib extends it too
-    """A pickler that writes arrays as joblib does."""
+    """A pickler that writes arrays like joblib."""
 
-    # Attributes of `pickle._Pickler`, which has no types.
+    # Attributes of `pickle._Pickler`, whose types are not declared.
     framer: Any
     memoize: Callable[[object], None]
     write: Callable[[bytes], object]
@@ -55,10 +54,10 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - joblib extends it too
             super().save(obj, save_persistent_id)  # type: ignore[misc]
             return
         super().save(_ArrayWrapper(obj))  # type: ignore[misc]
-        self.framer.commit_frame(force=True)
+        self.framer.commit_frame(force=True)  # write the buffered opcodes to the file
         padding_start = self._file.tell() + 1  # after the byte with the length of the padding
-        padding_bytes = ARRAY_ALIGNMENT_BYTES - padding_start % ARRAY_ALIGNMENT_BYTES
-        self._file.write(bytes([padding_bytes]) + b"\xff" * padding_bytes)
+        n_padding_bytes = ARRAY_ALIGNMENT_BYTES - padding_start % ARRAY_ALIGNMENT_BYTES
+        self._file.write(bytes([n_padding_bytes]) + b"\xff" * n_padding_bytes)
         self.offsets.append(self._file.tell())
         self._file.write(np.ascontiguousarray(obj).data)
 
@@ -66,15 +65,15 @@ class _JoblibPickler(pickle._Pickler):  # noqa: SLF001 - joblib extends it too
         if obj is not _ArrayWrapper:
             super().save_global(obj, name)  # type: ignore[misc]
             return
-        # The file names joblib's class in place of `_ArrayWrapper`.
-        for joblib_name in ("joblib.numpy_pickle", "NumpyArrayWrapper"):
-            self.save(joblib_name)
+        # Write the module and the name of joblib's class instead of `_ArrayWrapper`.
+        self.save("joblib.numpy_pickle")
+        self.save("NumpyArrayWrapper")
         self.write(pickle.STACK_GLOBAL)
         self.memoize(obj)
 
 
 def write_joblib(contents: Mapping[str, object], file: IO[bytes]) -> list[int]:
-    """Write plain values and arrays as `joblib.dump` does with protocol 4.
+    """Write plain values and arrays to a file like `joblib.dump` with protocol 4.
 
     Return the position in the file where each array starts, in order.
     """

@@ -1,17 +1,17 @@
 """The ledger of a model: fingerprints and labels of the documents that were added with `--once`.
 
-It is the last section of a model file, with these bytes::
+The ledger is the last section of a model file, with these bytes::
 
-    bytes of labels       u32
-    labels                JSON, a list of text
-    entries               16-byte fingerprints, ascending, then the label index of each as u32
+    length of labels      u32, in bytes
+    labels                JSON, a sorted list of text
+    fingerprints          16 bytes for each document, ascending
+    label indices         u32 for each document, in the order of the fingerprints
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,11 +30,10 @@ FINGERPRINT_BYTES = 16
 FINGERPRINT_DTYPE = np.dtype(f"S{FINGERPRINT_BYTES}")
 
 LABEL_INDEX_BYTES = 4
+LENGTH_BYTES = 4
 
 ABSENT_LABEL = -1
 """Label index of a document that is not in the ledger."""
-
-_LENGTH = struct.Struct("<I")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +59,11 @@ class Ledger:
 
         The index is `ABSENT_LABEL` for documents that are not in the ledger.
         """
-        # find_sorted returns −1, the last index, for fingerprints that it does not find.
-        label_indices: Ints = np.append(self.label_indices, ABSENT_LABEL)
-        return label_indices[find_sorted(self.fingerprints, fingerprints)]
+        rows = find_sorted(self.fingerprints, fingerprints)
+        label_indices = np.full(rows.size, ABSENT_LABEL, np.int64)
+        is_present = rows >= 0
+        label_indices[is_present] = self.label_indices[rows[is_present]]
+        return label_indices
 
     def with_labels(self, fingerprints: Fingerprints, labels: Sequence[str | None]) -> Ledger:
         """Return the ledger with new labels for distinct documents.
@@ -84,11 +85,11 @@ class Ledger:
         return Ledger(merged[order], merged_indices[order], names)
 
     def _list_labels(self, names: Names) -> list[str]:
-        """Return the name of each document's label, if ``names`` are the names of `labels`."""
+        """Return the label of each document. ``names`` are `labels`, or new names for them."""
         return [names[index] for index in self.label_indices.tolist()]
 
     def join(self, later: Ledger) -> Ledger:
-        """Return the documents of two ledgers, with the label in ``later`` if they are in both."""
+        """Return the documents of two ledgers. Documents in both have their label in ``later``."""
         return self.with_labels(later.fingerprints, later._list_labels(later.labels))
 
     def relabel(self, rename: Callable[[str], str]) -> Ledger:
@@ -99,7 +100,7 @@ class Ledger:
     def with_label_order(self, labels: Names) -> Ledger:
         """Return the same documents, with ``labels`` as the list that label indices refer to.
 
-        ``labels`` must include all labels in use.
+        ``labels`` must contain the labels of all documents, but not all `labels` of this ledger.
         """
         index_of_label = {label: index for index, label in enumerate(labels)}
         new_indices = np.array(
@@ -108,13 +109,13 @@ class Ledger:
         return Ledger(self.fingerprints, new_indices[self.label_indices], tuple(labels))
 
     def to_bytes(self) -> bytes:
-        """Return the section of the model file, with only the labels in use."""
+        """Return the section of the model file. It has no labels without documents."""
         used_indices = np.flatnonzero(np.bincount(self.label_indices)).tolist()
         used_labels = sorted({self.labels[index] for index in used_indices})
         ledger = self.with_label_order(used_labels)
         labels = json.dumps(ledger.labels).encode()
         return (
-            _LENGTH.pack(len(labels))
+            len(labels).to_bytes(LENGTH_BYTES, "little")
             + labels
             + ledger.fingerprints.tobytes()
             + ledger.label_indices.astype("<u4").tobytes()
@@ -122,25 +123,25 @@ class Ledger:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Ledger:
-        """Return the ledger of a section; raise `ModelError` if the section is damaged."""
-        padded_content = content.ljust(_LENGTH.size)  # a damaged section may be too short
-        (n_label_bytes,) = _LENGTH.unpack_from(padded_content)
-        labels_end = _LENGTH.size + n_label_bytes
-        entry_bytes = FINGERPRINT_BYTES + LABEL_INDEX_BYTES
-        n_entries, excess_bytes = divmod(len(content) - labels_end, entry_bytes)
-        if n_entries < 0 or excess_bytes:
+        """Return the ledger of a section. Raise `ModelError` if the section is damaged."""
+        n_label_bytes = int.from_bytes(content[:LENGTH_BYTES], "little")
+        labels_end = LENGTH_BYTES + n_label_bytes
+        document_bytes = FINGERPRINT_BYTES + LABEL_INDEX_BYTES
+        # If the section ends before ``labels_end``, the number of documents is negative.
+        n_documents, excess_bytes = divmod(len(content) - labels_end, document_bytes)
+        if n_documents < 0 or excess_bytes:
             raise damaged_ledger_error("its length does not match its labels")
 
-        labels = _parse_labels(content[_LENGTH.size : labels_end])
-        fingerprints = np.frombuffer(content, FINGERPRINT_DTYPE, n_entries, labels_end)
+        labels = _parse_labels(content[LENGTH_BYTES:labels_end])
+        fingerprints = np.frombuffer(content, FINGERPRINT_DTYPE, n_documents, labels_end)
         if not np.all(fingerprints[1:] > fingerprints[:-1]):
             raise damaged_ledger_error("its fingerprints are not sorted")
 
-        fingerprints_end = labels_end + n_entries * FINGERPRINT_BYTES
-        label_indices = np.frombuffer(content, "<u4", n_entries, fingerprints_end).astype(np.int64)
-        if label_indices.max(initial=-1) >= len(labels):
+        fingerprints_end = labels_end + n_documents * FINGERPRINT_BYTES
+        label_indices = np.frombuffer(content, "<u4", n_documents, fingerprints_end)
+        if np.any(label_indices >= len(labels)):
             raise damaged_ledger_error("an entry has no label")
-        return cls(fingerprints, label_indices, labels)
+        return cls(fingerprints, label_indices.astype(np.int64), labels)
 
 
 def compute_fingerprint(text: bytes) -> bytes:
@@ -149,12 +150,13 @@ def compute_fingerprint(text: bytes) -> bytes:
 
 
 def _parse_labels(text: bytes) -> tuple[str, ...]:
+    """Return the labels. Raise `ModelError` unless they are text, sorted and distinct."""
     try:
         labels = parse_json(text)
     except ValueError:
         labels = None
     is_text_list = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
-    if not is_text_list or labels != sorted(set(labels)):  # sorted and distinct
+    if not is_text_list or labels != sorted(set(labels)):
         raise damaged_ledger_error("its labels are not a list of text")
     return tuple(labels)
 

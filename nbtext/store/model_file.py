@@ -12,14 +12,14 @@ Its bytes::
         index                 JSON: settings, and type, shape and offset of every array;
                               padded with spaces
     30                        pickle: pop them
-    payload                   what joblib.dump writes, aligned to 64 bytes
-    ledger                    optional: the index has its length and its SHA-256, so that a
-                              model is read without it
+    payload                   the bytes of joblib.dump, aligned to 64 bytes
+    ledger                    optional: the index has the length and the SHA-256 of the ledger,
+                              so that a model can be read without it
 
 `joblib.load` returns the plain dict of settings and arrays, for users who trust the file.
-`read_model_file` checks header and index, and takes the arrays from the bytes with numpy: it
-executes no code, and takes no more memory than the size of the file. The digest detects damage;
-it does not prove who wrote the file.
+`read_model_file` checks header and index, and reads the arrays with numpy. It executes no code from
+the file, and needs no more memory than the size of the file. The digest detects damage, but does
+not prove the origin of the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ import numpy as np
 from nbtext.errors import RESTORE_HINT, ModelError, UsageError, describe_os_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from nbtext.type_names import Arrays, Numbers
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 2
 """Number of the format of model files.
 
-To change what a model file contains: increase the number; keep code that reads the previous
-numbers, back to the first after `EARLY_FORMAT_VERSION`; add files of the new format to the test
-fixtures, which must load and score the same; note the change in CHANGELOG.
+To change the contents of model files: increase the number. Keep the code that reads formats after
+`EARLY_FORMAT_VERSION`. Add files of the new format to the test fixtures, which must load and score
+the same. Note the change in CHANGELOG.
 """
 
 EARLY_FORMAT_VERSION = 1
-"""Number of the format before the first release, which cannot be read."""
+"""Number of the format before the first release. Its files cannot be read."""
 
 MAGIC = b"nbtext\r\n"
 PAYLOAD_ALIGNMENT_BYTES = 64
@@ -62,7 +62,7 @@ MAX_INDEX_BYTES = 1 << 22
 """Size limit of the index: parsed JSON can take about 25 times its size in memory."""
 
 MAX_FRAMING_BYTES = 1 << 12
-"""Limit of joblib's own bytes between or around arrays, without the settings. Usually 200."""
+"""Limit of joblib's own bytes in one gap between arrays. Usually there are about 200."""
 
 MAX_SETTINGS_DEPTH = 8
 """Limit of the nesting depth of the settings."""
@@ -78,15 +78,15 @@ NO_MODEL_DIGEST = bytes(DIGEST_BYTES)
 _START = b"\x80\x04B"
 """Pickle instruction for protocol 4, and the code of the instruction to push bytes."""
 
-_PUSH_BYTES = 7
-"""Length of the first two pickle instructions, of which the second pushes the header."""
+_MAGIC_OFFSET = 7
+"""Position of the first byte that the pickle pushes: after `_START` and a length of four bytes."""
 
 _HEADER = struct.Struct("<3sI8sIIQ32s")
 """All bytes before the index."""
 
 _HEADER_BYTES = _HEADER.size
 _DIGEST = slice(_HEADER_BYTES - DIGEST_BYTES, _HEADER_BYTES)
-"""Bytes of the digest in the file."""
+"""Positions of the digest in the file."""
 
 _POP = b"0"
 """Pickle instruction to pop the header."""
@@ -101,7 +101,7 @@ def write_model_file(
 ) -> None:
     """Write settings, arrays and the bytes of a ledger as one file, atomically.
 
-    Settings are plain JSON values. Arrays have one dimension and a type of `ARRAY_DTYPES`; empty
+    Settings are plain JSON values. Arrays have one dimension and a type of `ARRAY_DTYPES`. Empty
     arrays are not stored. The same contents give the same bytes. ``before_replace`` is called with
     the resolved path just before the old file is replaced.
 
@@ -116,7 +116,7 @@ def write_model_file(
                 f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go "
                 "into a model file"
             )
-    # pickle recognises a dtype that it has written only if it is the same object.
+    # pickle writes equal dtypes again unless they are the same object, which np.dtype returns.
     stored_arrays = {
         name: np.ascontiguousarray(array).view(np.dtype(array.dtype.str))
         for name, array in sorted(arrays.items())
@@ -126,13 +126,13 @@ def write_model_file(
 
 
 def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledger: bytes) -> None:
-    """Write the content of a model file."""
+    """Write the content of a model file. Values that are known last are inserted at the end."""
     from nbtext.store.joblib_stream import write_joblib
 
     # Equal settings become equal objects, so that pickle writes equal bytes.
     canonical_settings = json.loads(json.dumps(settings, sort_keys=True))
 
-    # Offsets are only known after the payload is written: reserve room for the largest index.
+    # Offsets are only known after the payload is written, so reserve room for the largest offsets.
     largest_spans = {
         name: _ArraySpan(array.dtype.str, array.size, COUNT_LIMIT) for name, array in arrays.items()
     }
@@ -142,9 +142,10 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
             f"the settings take {index_bytes:,} bytes; a model file has room for "
             f"{MAX_INDEX_BYTES:,}"
         )
-    n_padding_bytes = -(_HEADER_BYTES + index_bytes + len(_POP)) % PAYLOAD_ALIGNMENT_BYTES
+    unaligned_start = _HEADER_BYTES + index_bytes + len(_POP)
+    n_padding_bytes = -unaligned_start % PAYLOAD_ALIGNMENT_BYTES
+    payload_start = unaligned_start + n_padding_bytes
     index_bytes += n_padding_bytes
-    payload_start = _HEADER_BYTES + index_bytes + len(_POP)
     blank_index = b" " * index_bytes
     file.write(_encode_header(blank_index, payload_length=0) + blank_index + _POP)
 
@@ -161,10 +162,11 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
     file.seek(0)
     file.write(header_and_index)
 
-    # The digest is that of all bytes before its own and all bytes after it, but the ledger.
+    # The digest covers the bytes before it, and the bytes after it without the ledger, which is
+    # not written yet. `file_digest` continues the digest of the start with the rest of the file.
     digest_of_start = hashlib.sha256(header_and_index[: _DIGEST.start])
     file.seek(_DIGEST.stop)
-    # The declared type of files for `file_digest` has more methods than it uses.
+    # Its declared type of files has more methods than it uses.
     digest = hashlib.file_digest(file, lambda: digest_of_start)  # type: ignore[arg-type]
     file.write(ledger)
     file.seek(_DIGEST.start)
@@ -175,7 +177,7 @@ def _encode_header(index: bytes, payload_length: int) -> bytes:
     """Return the header with zeros in place of the digest."""
     return _HEADER.pack(
         _START,
-        _HEADER_BYTES - _PUSH_BYTES + len(index),
+        _HEADER_BYTES - _MAGIC_OFFSET + len(index),
         MAGIC,
         FORMAT_VERSION,
         len(index),
@@ -191,13 +193,13 @@ class _Index(NamedTuple):
     spans: dict[str, _ArraySpan]
     """Position of each array in the payload, by name."""
     ledger_length: int
-    """Bytes of the ledger after the payload; 0 without a ledger."""
+    """Bytes of the ledger after the payload. 0 without a ledger."""
     ledger_digest: str
-    """SHA-256 of the ledger in hexadecimal digits; "" without a ledger."""
+    """SHA-256 of the ledger in hexadecimal digits. "" without a ledger."""
 
 
 class _ModelBytes(NamedTuple):
-    """The checked bytes of a model file, and where its payload lies."""
+    """The checked bytes of a model file, and the positions of its payload."""
 
     content: bytes
     payload_start: int
@@ -221,7 +223,7 @@ def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
 
 
 def read_model_bytes(path: str) -> bytes:
-    """Return the bytes of a model file and its ledger; raise `ModelError` if either is damaged."""
+    """Return all bytes of a model file. Raise `ModelError` if model or ledger are damaged."""
     return _read(path, include_ledger=True).content
 
 
@@ -235,7 +237,7 @@ def read_ledger_bytes(path: str) -> bytes:
 
 
 def has_ledger(path: str) -> bool:
-    """Return whether a model file has a ledger, even a damaged one.
+    """Return True if a model file has a ledger, which may be damaged.
 
     Raise `ModelError` if the model itself is damaged.
     """
@@ -248,10 +250,11 @@ def extract_digest(content: bytes) -> bytes:
 
 
 def read_digest(path: str) -> bytes:
-    """Return the digest in a model file's header, which identifies the model, without a check.
+    """Return the digest in a model file's header, which identifies the model.
 
-    Return `NO_MODEL_DIGEST` if the file is missing, must not be read, or is no model. Raise
-    `ModelError` if the file cannot be read for another reason, such as too many open files.
+    The file is not checked for damage. Return `NO_MODEL_DIGEST` if the file is missing, is not a
+    model, or if the permission to read it is missing. Raise `ModelError` for other errors of
+    reading, such as too many open files.
     """
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
@@ -268,11 +271,11 @@ def read_digest(path: str) -> bytes:
 
 
 def _starts_like_model(content: bytes) -> bool:
-    return content.startswith(_START) and content.startswith(MAGIC, _PUSH_BYTES)
+    return content.startswith(_START) and content.startswith(MAGIC, _MAGIC_OFFSET)
 
 
 def _read(path: str, *, include_ledger: bool = False) -> _ModelBytes:
-    """Read and check a model file, but its ledger only if ``include_ledger`` is set."""
+    """Read and check a model file, and also its ledger if ``include_ledger`` is set."""
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
             status = os.fstat(file.fileno())
@@ -310,18 +313,18 @@ def _read_content(file: IO[bytes], size: int, *, include_ledger: bool) -> bytes:
 
 
 def _find_payload_end(header: bytes) -> int:
-    """Return where the payload ends according to the header."""
+    """Return the end of the payload according to the header. It may be after the end of file."""
     *_, index_length, payload_length, _ = _HEADER.unpack_from(header)
     return int(_HEADER_BYTES + index_length + len(_POP) + payload_length)
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Open a path; a pipe without a writer does not block."""
+    """Open a path. The call does not block if the path is a pipe without a writer."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _parse(content: bytes, size: int) -> _ModelBytes:
-    """Check and parse a model file of ``size`` bytes. ``content`` may lack its ledger."""
+    """Check and parse a model file of ``size`` bytes. ``content`` may end before the ledger."""
     if not _starts_like_model(content):
         raise ModelError("not an nbtext model", hint="make one with nbtext train")
     if len(content) < _HEADER_BYTES:
@@ -341,7 +344,7 @@ def _parse(content: bytes, size: int) -> _ModelBytes:
     payload_end = _find_payload_end(content)
     wrong_size_error = _damaged_error(f"it has {size} bytes, its header says {payload_end}")
     if (
-        header_length != _HEADER_BYTES - _PUSH_BYTES + index_length
+        header_length != _HEADER_BYTES - _MAGIC_OFFSET + index_length
         or index_length > MAX_INDEX_BYTES
         or payload_end > size
     ):
@@ -365,7 +368,7 @@ def _parse(content: bytes, size: int) -> _ModelBytes:
 
 
 def _require_ledger(ledger: memoryview, index: _Index) -> None:
-    """Raise `ModelError` unless a ledger has the length and the checksum of the index."""
+    """Raise `ModelError` unless a ledger has the length and the checksum in the index."""
     from nbtext.store.ledger import damaged_ledger_error
 
     if len(ledger) != index.ledger_length:
@@ -394,7 +397,7 @@ class _ArraySpan(NamedTuple):
 def _encode_index(
     settings: Mapping[str, object], spans: Mapping[str, _ArraySpan], ledger: bytes
 ) -> bytes:
-    """Return the index as JSON in ASCII, keys sorted."""
+    """Return the index as JSON in ASCII, with sorted keys."""
     arrays = {
         name: {"dtype": dtype, "shape": [length], "offset": offset}
         for name, (dtype, length, offset) in spans.items()
@@ -408,8 +411,8 @@ def _encode_index(
 def _decode_index(text: bytes, payload_length: int) -> _Index:
     """Return the index of a model file.
 
-    Raise `ModelError` unless it is well formed and the arrays lie inside the payload without
-    overlap.
+    Raise `ModelError` unless the index is well formed, and the arrays lie inside the payload
+    without overlap.
     """
     from nbtext.strict_json import parse_json
 
@@ -423,7 +426,8 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
         raise ModelError("the index must have the two parts settings and arrays")
     settings = index["settings"]
     arrays = index["arrays"]
-    ledger = index.get("ledger", [0, ""])
+    no_ledger = [0, ""]
+    ledger = index.get("ledger", no_ledger)
     if not isinstance(settings, dict) or not isinstance(arrays, dict):
         raise ModelError("settings and arrays must be objects")
     if not isinstance(ledger, list) or len(ledger) != 2 or not _is_count(ledger[0]):
@@ -437,6 +441,7 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
 
 
 def _decode_span(name: str, entry: object) -> _ArraySpan:
+    """Return the span of an entry of the index. Raise `ModelError` if the entry is not valid."""
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "offset"}:
         raise ModelError(f"array {name[:40]!r} is not described by dtype, shape and offset")
     dtype = entry["dtype"]
@@ -444,33 +449,35 @@ def _decode_span(name: str, entry: object) -> _ArraySpan:
     offset = entry["offset"]
     if dtype not in ARRAY_DTYPES:
         raise ModelError(f"array {name[:40]!r} has a type that models do not use")
-    length = shape[0] if isinstance(shape, list) and len(shape) == 1 else 0
-    if not _is_count(length) or length == 0 or not _is_count(offset):
+    is_vector = isinstance(shape, list) and len(shape) == 1
+    if not is_vector or shape == [0] or not _is_count(shape[0]) or not _is_count(offset):
         raise ModelError(f"array {name[:40]!r} has an impossible shape or offset")
-    return _ArraySpan(dtype, length, offset)
+    return _ArraySpan(dtype, shape[0], offset)
 
 
 def _is_count(value: object) -> bool:
+    """Return True for a whole number in the allowed range, False for True and False."""
     return type(value) is int and 0 <= value < COUNT_LIMIT
 
 
 def _check_layout(spans: Mapping[str, _ArraySpan], payload_length: int, index_length: int) -> None:
     """Raise `ModelError` for arrays outside the payload, for overlaps, and for large gaps.
 
-    Between arrays are only joblib's own bytes. Before the first array and after the last may also
-    be the settings, which take at most twice the bytes of the index.
+    A gap between arrays has only joblib's own bytes. The gaps before the first array and after the
+    last array may also have the settings, which take at most twice the bytes of the index.
     """
-    max_settings_bytes = MAX_FRAMING_BYTES + 2 * index_length
-    end = 0  # of the last array so far
-    max_gap = max_settings_bytes
+    max_outer_gap = MAX_FRAMING_BYTES + 2 * index_length
+    previous_end = 0
+    max_gap = max_outer_gap
     for name, span in sorted(spans.items(), key=lambda item: item[1].offset):
-        if not end <= span.offset <= end + max_gap or span.end > payload_length:
+        is_near = previous_end <= span.offset <= previous_end + max_gap
+        if not is_near or span.end > payload_length:
             raise ModelError(
                 f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
             )
-        end = span.end
+        previous_end = span.end
         max_gap = MAX_FRAMING_BYTES
-    if payload_length > end + max_settings_bytes:
+    if payload_length > previous_end + max_outer_gap:
         raise ModelError("some bytes belong to no array")
 
 
@@ -478,11 +485,13 @@ def _check_depth(value: object, depth: int = 0) -> None:
     """Raise `ModelError` if a value of the settings is nested too deeply."""
     if depth > MAX_SETTINGS_DEPTH:
         raise ModelError("the settings are nested too deeply")
+    items: Iterable[object] = ()
     if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            _check_depth(item, depth + 1)
+        items = value.values()
+    elif isinstance(value, list):
+        items = value
+    for item in items:
+        _check_depth(item, depth + 1)
 
 
 def _damaged_error(finding: str) -> ModelError:
