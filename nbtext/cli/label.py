@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,11 +171,11 @@ def _print_suggestions(
 
     session, source = _open_session(documents, options, file=None)
     columns: list[Column[Suggestion]] = [
-        Column("id", lambda suggestion: suggestion.id),
-        Column("label", lambda suggestion: suggestion.label),
-        Column("suggested", lambda suggestion: suggestion.suggested),
-        Column("probability", lambda suggestion: suggestion.probability, ".6g"),
-        Column("text", lambda suggestion: suggestion.text),
+        Column("id", attrgetter("id")),
+        Column("label", attrgetter("label")),
+        Column("suggested", attrgetter("suggested")),
+        Column("probability", attrgetter("probability"), ".6g"),
+        Column("text", attrgetter("text")),
     ]
     write_records(session.suggest(n), options.output, columns, escape=escape_cell, tsv_header=True)
     source.report_notices()

@@ -44,7 +44,7 @@ class LabelScreen:
 
     keys = CLASS_KEYS
     commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
-    """The end of the last line of the screen. It may be cut off, so rare keys come last."""
+    """The end of the last line. It may be cut off, so the least obvious keys come first."""
 
     def __init__(
         self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]
@@ -79,7 +79,7 @@ class LabelScreen:
                 self._handle_key(key)
 
     def _handle_key(self, key: str) -> None:
-        """Press the label of a key, or else run its command or scroll."""
+        """Choose the label of a key. A key without a label runs a command or scrolls."""
         actions = {
             "enter": self._accept,
             "n": self._type_label,
@@ -175,10 +175,9 @@ class LabelScreen:
             self._message = "there is nothing to undo"
             return
         self._message = "taken back; label it again"
-        is_in_pool = row < self._session.n_asked
-        if is_in_pool:
+        if row < self._session.n_asked:
             self._show(row)
-        else:
+        else:  # a document of another pool, which is not asked about
             self._show_next()
 
     def _search(self) -> None:
@@ -231,7 +230,7 @@ class LabelScreen:
         columns, height = self._terminal.size
         width = columns - 1  # a terminal may wrap after its last column
         probabilities = self._session.predict_probabilities(self._row)
-        # The text gets at least two thirds of the screen.
+        # Classes get at most a third of the screen, but at least one line.
         max_class_lines = min(height // 3, height - _RESERVED_LINES)
         class_lines = render_classes(
             [*probabilities, *((label, 0.0) for label in self._new_labels)],
@@ -252,7 +251,8 @@ class LabelScreen:
         upper_lines = self._render_header(self._describe_position(n_lines_below), width)
         upper_lines += text_lines[self._first_line : end_line]
         n_upper_lines = max(height - len(class_lines) - 1, 1)
-        upper_lines.extend("" for _ in range(n_upper_lines - len(upper_lines)))
+        n_empty_lines = max(n_upper_lines - len(upper_lines), 0)
+        upper_lines += [""] * n_empty_lines
         lines = [*upper_lines[:n_upper_lines], *class_lines, truncate_line(last_line, width)]
         self._terminal.draw(lines[:height])
 

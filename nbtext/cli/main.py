@@ -260,20 +260,19 @@ def _handle_signals() -> None:
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Invoke the command, and return the exit status. Commands may return a status or None.
+    """Invoke the command, and return the exit status. A command may return None for 0.
 
     Only completion uses `nbtext.main`, because this method handles a closed pipe and Ctrl-C itself.
     """
     if "_NBTEXT_COMPLETE" in os.environ:  # a shell asks for completions
         import_module("nbtext.cli.completion")  # registers its own classes for the shells
-        status = nbtext.main(arguments, prog_name="nbtext")
-    else:
-        try:
-            # click removes arguments from the list.
-            with nbtext.make_context("nbtext", list(arguments)) as context:
-                status = nbtext.invoke(context)
-        except click.exceptions.Exit as problem:
-            status = problem.exit_code
+        nbtext.main(arguments, prog_name="nbtext")  # raises `SystemExit`
+    try:
+        # click removes arguments from the list.
+        with nbtext.make_context("nbtext", list(arguments)) as context:
+            status = nbtext.invoke(context)
+    except click.exceptions.Exit as problem:
+        return problem.exit_code
     return status if isinstance(status, int) else 0
 
 

@@ -34,4 +34,5 @@ def command(options: PromoteOptions, replacement: ReplacementOptions) -> None:
     from nbtext.model.locked_model import promote
 
     model = promote(options.new, options.model_path, **replacement.lock_settings)
-    report_model(model, options.model_path, model)
+    # The warnings of the new model were printed when it was trained.
+    report_model(model, options.model_path, old_model=model)

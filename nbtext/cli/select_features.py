@@ -51,7 +51,7 @@ def command(options: SelectFeaturesOptions) -> None:
     ranks = range(1, 1 + len(terms))
     names = [format_term_name(model, term) for term in terms]
     labels = [model.classes[index] for index in class_indices.tolist()]
-    column_values = [ranks, names, scores.tolist(), labels]
+    column_values = [ranks, names, scores.tolist(), labels]  # in the order of the columns
     columns = [
         Column("rank", itemgetter(0), "d"),
         Column("term", itemgetter(1)),

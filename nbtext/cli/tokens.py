@@ -56,14 +56,15 @@ def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
     from nbtext.report.explanations import write_tokens
 
     documents = locate_documents(documents)
-    if options.no_model or options.model_path == "none":
-        settings = documents.reading.complete_settings
-        reading = resolve_reading(settings, documents.paths, labelled=False)
-        tracer = TokenTracer(make_analysis(options.analysis, reading))
-    else:
+    uses_model = not options.no_model and options.model_path != "none"
+    if uses_model:
         model = shared_options.load_model(options.model_path)
         reading = choose_document_reading(model, documents)
         tracer = TokenTracer.from_model(model.fitted)
+    else:
+        settings = documents.reading.complete_settings
+        reading = resolve_reading(settings, documents.paths, labelled=False)
+        tracer = TokenTracer(make_analysis(options.analysis, reading))
     source = CommandCorpus(documents, reading, labelled=False, progress=False)
     traces = (
         (document.id, tracer.trace_tokens(document.text, document.fields, document.values))

@@ -2,16 +2,16 @@
 
 The proportion of a label is the mean of its calibrated probability, after two corrections.
 
-1. An offset is added to the log odds of the label, so that they fit the held-out documents. It is
-   one Newton step, because calibration has fitted an offset of each label already.
-2. The mean probability moves by less than the proportion: if the text of documents with and without
-   the label is distributed as in training, it moves only by Var(p)/(Var(p) + E[p(1 − p)]) of the
-   change (A. Bella et al., Quantification via probability estimators, 2010, for calibrated
-   probabilities). If the mean differs significantly from the mean of held-out documents, the rest
-   of the change is added.
+1. An offset is added to the log odds of the label, so that they fit the held-out documents. One
+   Newton step finds the offset, because calibration has fitted an offset of each label already.
+2. If the proportion of the label changes from training, the mean probability changes less, namely
+   by a part Var(p)/(Var(p) + E[p(1 − p)]) of the change. This holds if documents with the label,
+   and documents without it, are distributed as in training (A. Bella et al., Quantification via
+   probability estimators, 2010, for calibrated probabilities). If the mean differs significantly
+   from the mean of held-out documents, the missing part of the change is added.
 
-Intervals are for the proportions among these very documents. Each draw moves the offset, the
-significant part of the change, and the mean, and draws which documents have the label.
+Intervals are for the proportions among the given documents, not in a population. Each draw has a
+random offset, significant part of the change, and mean, and random labels of the documents.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ OFFSET_STD_FACTOR = 3.0
 """Factor of the standard deviation of an offset in draws."""
 
 OFFSET_MISFIT_STD = 0.3
-"""Standard deviation that offsets have in draws, however many documents are held out."""
+"""Minimum standard deviation of an offset in draws, even with many held-out documents."""
 
 SIGNIFICANT_SQUARED_DEVIATION = 10.0
-"""Square of the change of the mean, in standard errors, above which it is significant.
+"""A change of the mean is significant if its square, in squared standard errors, is greater.
 
 The significant part of a change is the proportion 1 − limit / square.
 """
 
 MAX_CHANGE_FACTOR = 1.0
-"""Limit of the additional change divided by the change of the mean, because it is noisy."""
+"""Limit of the additional change, which is noisy, divided by the change of the mean."""
 
 MAX_DRAWN_CHANGE_FACTOR = 3.0
-"""Limit like `MAX_CHANGE_FACTOR`, in draws."""
+"""`MAX_CHANGE_FACTOR` in draws."""
 
 CHANGE_STD = 1.5
 """Standard deviation of the significant part of a change in draws."""
@@ -59,7 +59,7 @@ MAX_ABS_LOG_ODDS = 40.0
 """Upper bound of |log odds| of a label, in nats."""
 
 MIN_DIVISOR = 1e-30
-"""Replaces a divisor of 0, where the dividend is 0 too."""
+"""Replaces divisors of 0. Their dividends are also 0."""
 
 
 def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosteriors) -> Floats:
@@ -75,12 +75,13 @@ def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosterior
 
     # First correction: an offset of the log odds.
     p = _sigmoid(held_out_odds)
+    has_true_label = held_out.truth.to_mask(p.shape[1])
     precision = weights @ (p * (1 - p)) + OFFSET_PRIOR_STD**-2
-    offset = weights @ (held_out.truth.to_mask(p.shape[1]) - p) / precision
-    p = _sigmoid(held_out_odds + offset)
+    offset = weights @ (has_true_label - p) / precision
     mean = _sigmoid(log_odds + offset).mean(axis=0)
 
-    # Second correction: more than the change of the mean, if this is significant.
+    # Second correction: an additional change, if the change of the mean is significant.
+    p = _sigmoid(held_out_odds + offset)
     held_out_mean = weights @ p / total_weight
     variance = weights @ (p - held_out_mean) ** 2 / total_weight
     change = mean - held_out_mean
@@ -94,6 +95,7 @@ def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosterior
 
     random = np.random.default_rng(0)
     offset_std = np.sqrt(OFFSET_STD_FACTOR**2 / precision + OFFSET_MISFIT_STD**2)
+    drawn_factor = np.minimum(hidden_factor, MAX_DRAWN_CHANGE_FACTOR)
     draws = []
     for _ in range(N_DRAWS):
         offset_noise, part_noise, mean_noise = random.standard_normal((3, len(mean)))
@@ -101,7 +103,6 @@ def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosterior
         has_label = random.random(log_odds.shape) < probabilities
         drawn_part = np.maximum(significant_part + CHANGE_STD * part_noise, 0)
         drawn_change = change * drawn_part + std_error * mean_noise
-        drawn_factor = np.minimum(hidden_factor, MAX_DRAWN_CHANGE_FACTOR)
         draws.append(has_label.mean(axis=0) + drawn_factor * drawn_change)
 
     low, high = np.quantile(draws, (0.025, 0.975), axis=0)
@@ -115,14 +116,14 @@ def estimate_label_proportions(log_posterior: Floats, held_out: HeldOutPosterior
 class LabelOdds(NamedTuple):
     """Estimator of label proportions that held-out documents correct.
 
-    It has the same methods as `nbtext.guarantees.class_proportions.ClassLikelihoods`.
+    The class has the methods of `nbtext.guarantees.class_proportions.ClassLikelihoods`.
     """
 
     held_out: HeldOutPosteriors
 
     @classmethod
     def from_prior(cls, prior: Floats) -> LabelOdds:
-        """Return an estimator without held-out documents; ``prior`` has the shape (n_labels,)."""
+        """Return an estimator without held-out documents. ``prior`` has the shape (n_labels,)."""
         held_out = HeldOutPosteriors(
             posterior=LabelPosterior(np.empty((0, prior.size))),
             truth=DocumentLabels.from_sets([], prior.size),

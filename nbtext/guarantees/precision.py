@@ -1,15 +1,15 @@
 """Probability thresholds above which predictions keep a minimum precision with 95 % confidence.
 
-Thresholds are tested on the predictions for held-out documents. A threshold passes if few of the
-predictions above it are wrong: if the precision were lower than required, so few errors would
-happen in at most 5 of 100 samples. This is the exact test of Clopper and Pearson,
+Thresholds are tested on the n predictions above them for held-out documents. A threshold passes if
+so few of these predictions are wrong that, at a lower precision than required, there would be so
+few errors in at most 5 of 100 samples. This is the exact test of Clopper and Pearson,
 P(X ≤ errors | n, 1 − precision) ≤ 0.05.
 
-Thresholds are tested in a fixed order: first the one that is predicted to pass most clearly, then
-lower ones until one fails. The precision predicted for a document does not depend on its label, so
-the 5 % are for all tests together. If each of m classes has its own precision, each has 5 % / m.
-One precision for all predictions has one threshold of predicted precision, which is a different
-probability for each class.
+Thresholds are tested in a fixed order: first the threshold that is predicted to pass most clearly,
+then lower thresholds until one fails. The predicted precision of a document does not depend on its
+label, so the 5 % are for all tests together. If m classes have precisions of their own, the tests
+of each class have 5 % / m. One precision for all predictions has one threshold of the predicted
+precision. This threshold is a different probability for each class.
 
 Sources: C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in the case of
 the binomial (1934); A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei, Learn then test
@@ -39,7 +39,7 @@ MAX_ERROR_PROBABILITY = 0.05
 """Probability that the guarantee is not met."""
 
 MAX_TESTED_THRESHOLDS = 50
-"""Number of thresholds, which divide the predictions into groups of equal size."""
+"""Maximum number of thresholds. They divide the predictions into groups of equal size."""
 
 CANDIDATE_SLOPES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)
 """Factors of the log odds of a class."""
@@ -68,9 +68,9 @@ class PrecisionThreshold(NamedTuple):
 
     label: str
     precision: float | None
-    """The required precision; None without guarantee."""
+    """The required precision. None without guarantee."""
     probability: float | None
-    """The threshold; None if no threshold passes."""
+    """The threshold. None if no threshold passes."""
     documents: int
     """Number of predictions of the class."""
     answered: int
@@ -80,7 +80,7 @@ class PrecisionThreshold(NamedTuple):
     more: int | None
     """If no threshold passes, the number of additional predictions that would be enough.
 
-    They are assumed to be as often correct. None if more predictions would not help.
+    They are assumed to be as often correct as before. None if more predictions would not help.
     """
 
 
@@ -88,7 +88,7 @@ class _LowestThreshold(NamedTuple):
     """The lowest threshold above which predictions have a precision."""
 
     value: float
-    """A probability or log odds; inf if no threshold passes."""
+    """A probability or log odds. inf if no threshold passes."""
     n_more: int | None
     """If no threshold passes, `PrecisionThreshold.more`."""
 
@@ -139,13 +139,14 @@ def fit_precision_thresholds(
     thresholds = []
     for index, label in enumerate(classes):
         min_probability, n_more = lowest[index]
+        has_passed = min_probability <= 1
         is_class = predictions.labels == index
         is_above = is_class & (predictions.probabilities >= min_probability)
         thresholds.append(
             PrecisionThreshold(
                 label=label,
                 precision=class_precisions[index],
-                probability=min_probability if min_probability <= 1 else None,
+                probability=min_probability if has_passed else None,
                 documents=int(np.count_nonzero(is_class)),
                 answered=int(np.count_nonzero(is_above)),
                 right=int(np.count_nonzero(is_above & predictions.is_correct)),
@@ -158,7 +159,7 @@ def fit_precision_thresholds(
 def _predict_held_out(posteriors: HeldOutPosteriors, rule: DecisionRule) -> _Predictions:
     """Return the predictions of a rule for held-out documents."""
     posterior = posteriors.posterior
-    documents, labels = posterior.predict(rule).to_pairs()
+    documents, labels = posterior.predict(rule).to_pairs()  # documents may have several labels
     log_odds = posterior.compute_log_odds()[documents, labels]
     return _Predictions(
         labels=labels,
@@ -177,12 +178,14 @@ def _cross_predict_odds(predictions: _Predictions, n_classes: int) -> Floats:
     prediction influences its own odds.
     """
     predicted_odds = np.empty(predictions.labels.size)
-    _, ranks = np.unique(predictions.documents, return_inverse=True)
-    is_even = ranks % 2 == 0
-    for half in (is_even, ~is_even):
-        slopes, shifts = _fit_class_curves(predictions.take(~half), n_classes)
-        labels = predictions.labels[half]
-        predicted_odds[half] = slopes[labels] * predictions.odds[half] + shifts[labels]
+    # Number the documents that have predictions, and divide them by even and odd numbers.
+    _, numbers = np.unique(predictions.documents, return_inverse=True)
+    is_even = numbers % 2 == 0
+    for is_in_half in (is_even, ~is_even):
+        slopes, shifts = _fit_class_curves(predictions.take(~is_in_half), n_classes)
+        labels = predictions.labels[is_in_half]
+        odds = predictions.odds[is_in_half]
+        predicted_odds[is_in_half] = slopes[labels] * odds + shifts[labels]
     return predicted_odds
 
 
@@ -191,7 +194,7 @@ def _find_common_thresholds(
 ) -> list[_LowestThreshold]:
     """Return the threshold of the probability of each class for one precision of all predictions.
 
-    All classes have the same threshold of the predicted odds of being correct.
+    All classes have the same threshold of the predicted log odds that a prediction is correct.
     """
     odds_threshold = _find_lowest_threshold(
         predicted_odds,
@@ -203,9 +206,10 @@ def _find_common_thresholds(
     if odds_threshold.value == inf:
         return [odds_threshold for _ in range(n_classes)]
     slopes, shifts = _fit_class_curves(predictions, n_classes)
-    # Where the class curve reaches the threshold.
-    probabilities = 1 / (1 + np.exp((shifts - odds_threshold.value) / slopes))
-    return [_LowestThreshold(probability, None) for probability in probabilities.tolist()]
+    # The class curve, slope · log odds + shift, has the value of the threshold at these log odds.
+    log_odds = (odds_threshold.value - shifts) / slopes
+    probabilities = 1 / (1 + np.exp(-log_odds))
+    return [_LowestThreshold(probability, n_more=None) for probability in probabilities.tolist()]
 
 
 def _find_class_thresholds(
@@ -213,12 +217,12 @@ def _find_class_thresholds(
 ) -> list[_LowestThreshold]:
     """Return the threshold of the probability of each class for its own precision.
 
-    It is 0 for a class without a precision.
+    The threshold of a class without a precision is 0.
     """
     n_guarantees = sum(precision is not None for precision in precisions)
     thresholds = []
     for index, precision in enumerate(precisions):
-        threshold = _LowestThreshold(0.0, None)
+        threshold = _LowestThreshold(0.0, n_more=None)
         if precision is not None:
             is_class = predictions.labels == index
             class_predictions = predictions.take(is_class)
@@ -236,7 +240,7 @@ def _find_class_thresholds(
 def list_min_probabilities(thresholds: Sequence[PrecisionThreshold]) -> tuple[float, ...]:
     """Return the lowest probability of a prediction of each class, for a `DecisionRule`.
 
-    It is inf for a class that is never predicted.
+    The probability is inf for a class that is never predicted.
     """
     return tuple(
         inf if threshold.probability is None else threshold.probability for threshold in thresholds
@@ -244,12 +248,12 @@ def list_min_probabilities(thresholds: Sequence[PrecisionThreshold]) -> tuple[fl
 
 
 def _fit_class_curves(predictions: _Predictions, n_classes: int) -> tuple[Floats, Floats]:
-    """Fit p(correct) = σ(a_k log odds + b_k) to the predictions of each class k.
+    """Fit class curves, p(correct) = σ(a_k log odds + b_k), to the predictions of each class k.
 
     Return the slopes a_k, which are among `CANDIDATE_SLOPES`, and the shifts b_k, both of shape
     (n_classes,). Predictions of some classes are wrong more often than their probabilities say.
-    log a_k and b_k have standard normal priors, so the probabilities of a class with few
-    predictions are trusted.
+    log a_k and b_k have standard normal priors, so the curve of a class with few predictions is
+    close to its probabilities.
     """
     labels = predictions.labels
     is_correct = predictions.is_correct
@@ -261,7 +265,8 @@ def _fit_class_curves(predictions: _Predictions, n_classes: int) -> tuple[Floats
         shifts = _fit_shifts(scaled_odds, labels, is_correct, n_classes)
         signed_odds = np.where(is_correct, 1, -1) * (scaled_odds + shifts[labels])
         log_likelihoods = np.bincount(labels, -np.logaddexp(0, -signed_odds), n_classes)
-        fits = log_likelihoods - (shifts**2 + np.log(slope) ** 2) / 2
+        penalties = (shifts**2 + np.log(slope) ** 2) / 2
+        fits = log_likelihoods - penalties
         is_better = fits > best_fits
         best_fits = np.where(is_better, fits, best_fits)
         best_slopes = np.where(is_better, slope, best_slopes)
@@ -272,7 +277,8 @@ def _fit_class_curves(predictions: _Predictions, n_classes: int) -> tuple[Floats
 def _fit_shifts(scaled_odds: Floats, labels: Ints, is_correct: Mask, n_classes: int) -> Floats:
     """Return the shift of each class with the greatest posterior, shape (n_classes,).
 
-    Where it is, the derivative of the log posterior, Σ (correct − p) − shift, changes its sign.
+    At this shift, the derivative of the log posterior, Σ (correct − p) − shift, is 0. Bisection
+    finds it.
     """
     low = np.full(n_classes, -MAX_ABS_ODDS_NATS)
     high = np.full(n_classes, MAX_ABS_ODDS_NATS)
@@ -296,28 +302,35 @@ def _find_lowest_threshold(
 ) -> _LowestThreshold:
     """Return the lowest of ``keys`` above which predictions have a precision.
 
-    ``keys`` and ``predicted_odds``, the log odds of being correct, have the shape (n_predictions,).
-    ``error`` is the probability that the guarantee is not met. All predictions for a document count
-    as one, because they tend to be correct or wrong together.
+    ``keys`` are probabilities or log odds of the predictions, and ``predicted_odds`` are predicted
+    log odds of being correct, both of shape (n_predictions,). ``error`` is the probability that the
+    guarantee is not met.
     """
     if not keys.size:
-        # All of the additional predictions are assumed to be correct.
-        return _LowestThreshold(inf, _count_needed_documents(0, 1, precision, error))
+        # All additional predictions are assumed to be correct.
+        n_needed = _count_needed_documents(0, 1, precision, error)
+        return _LowestThreshold(inf, n_needed)
+
+    # The weights add up to L. Kish's effective number of documents. Several predictions for a
+    # document count less, because they tend to be correct or wrong together.
     order = np.argsort(-keys, kind="stable")
     sorted_keys = keys[order]
-    # The weights add up to L. Kish's effective number of documents.
     document_weights = np.bincount(predictions.documents, predictions.weights)
     scale = predictions.weights.sum() / (document_weights**2).sum()
     weights = predictions.weights[order] * scale
+
+    # Sums of the predictions above each threshold.
     ends = _find_threshold_ends(sorted_keys)
     sizes = np.cumsum(weights)[ends]
     expected_correct = 1 / (1 + np.exp(-predicted_odds[order]))
     expected_errors = np.cumsum(weights * (1 - expected_correct))[ends]
     n_errors = np.cumsum(weights * ~predictions.is_correct[order])[ends]
+
     expected_p_values = [
         _compute_binomial_tail(errors, size, 1 - precision)
         for errors, size in zip(expected_errors, sizes, strict=True)
     ]
+    # Test the clearest threshold, then lower thresholds until one fails.
     clearest = int(np.argmin(expected_p_values))
     lowest_end = None
     for index in range(clearest, ends.size):
@@ -325,7 +338,7 @@ def _find_lowest_threshold(
             break
         lowest_end = ends[index]
     if lowest_end is not None:
-        return _LowestThreshold(float(sorted_keys[lowest_end]), None)
+        return _LowestThreshold(float(sorted_keys[lowest_end]), n_more=None)
     n_more = _count_more_predictions(n_errors, sizes, keys.size, precision, error)
     return _LowestThreshold(inf, n_more)
 
@@ -350,8 +363,9 @@ def _count_more_predictions(
 ) -> int | None:
     """Return how many more predictions are needed until a threshold passes, at least 1.
 
-    Return None if more predictions would not help. ``n_errors`` and ``sizes`` are numbers of
-    predictions above each threshold, ``n_predictions`` of all predictions.
+    Return None if more predictions would not help. ``n_errors`` and ``sizes`` are the numbers of
+    wrong predictions and of all predictions above each threshold. ``n_predictions`` is the number
+    of predictions without a threshold.
     """
     counts = []
     for errors, size in zip(n_errors.tolist(), sizes.tolist(), strict=True):
@@ -370,8 +384,8 @@ def _count_more_predictions(
 def _compute_binomial_tail(n_errors: float, n_documents: float, error_rate: float) -> float:
     """Return P(X ≤ n_errors) of a binomial distribution.
 
-    Numbers that are not whole are rounded so that the probability is not too small: documents down,
-    errors up.
+    Numbers that are not whole are rounded: documents down, errors up. So the probability is not too
+    small.
 
     >>> round(_compute_binomial_tail(1, 10, 0.5), 6)
     0.010742
@@ -381,8 +395,10 @@ def _compute_binomial_tail(n_errors: float, n_documents: float, error_rate: floa
     if max_errors >= n or error_rate <= 0:
         return 1.0
     k = np.arange(max_errors)
+    # log P(X = k + 1) − log P(X = k)
     log_ratios = np.log((n - k) / (k + 1)) + np.log(error_rate / (1 - error_rate))
-    log_terms = np.append(0.0, np.cumsum(log_ratios)) + n * np.log1p(-error_rate)
+    log_p_of_0 = n * np.log1p(-error_rate)
+    log_terms = np.append(0.0, np.cumsum(log_ratios)) + log_p_of_0
     return float(np.exp(log_terms).sum())
 
 
@@ -405,15 +421,15 @@ def _count_needed_documents(
         high *= 2
         if high * error_rate > MAX_SUMMED_ERRORS or high > MAX_NEEDED_DOCUMENTS:
             return None
-    # The first number that passes, above the half of the last that was tried.
-    return bisect_left(range(high), True, high // 2 + 1, key=passes)
+    # ``high`` passes, and ``high // 2`` does not. Return the first number between them that passes.
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=passes)
 
 
 class RiskPoint(NamedTuple):
     """The precision of the most confident predictions."""
 
     answered: float
-    """Number of these predictions, divided by the number of all documents."""
+    """Proportion of documents with these predictions."""
     probability: float
     """The lowest probability of these predictions."""
     precision: float
@@ -430,14 +446,15 @@ def compute_risk_curve(scores: PosteriorScores) -> tuple[RiskPoint, ...]:
     """
     order = np.argsort(-scores.confidence, kind="stable")
     confidence = scores.confidence[order]
-    hits = np.cumsum(scores.rank[order] == 0)
+    is_correct = scores.rank[order] == 0  # no label is more probable than the true label
+    n_correct = np.cumsum(is_correct)
     counts = np.unique(_divide_evenly(scores.n, MAX_RISK_POINTS))
     return tuple(
         RiskPoint(
             answered=n / scores.n,
             probability=float(confidence[n - 1]),
-            precision=float(hits[n - 1]) / n,
-            interval=wilson_interval(int(hits[n - 1]), n),
+            precision=float(n_correct[n - 1]) / n,
+            interval=wilson_interval(int(n_correct[n - 1]), n),
         )
         for n in counts.tolist()
     )

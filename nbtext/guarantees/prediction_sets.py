@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 ROUNDING_TOLERANCE = 1e-9
 """Tolerance for rounding errors of (n + 1)(1 − coverage), which may be a whole number."""
 
+UNKNOWN_LABEL = -1
+"""Index of a label that the model does not have."""
+
 
 class SetRule(NamedTuple):
     """Thresholds that decide which classes are in a set."""
@@ -45,14 +48,17 @@ class SetRule(NamedTuple):
     coverage: float
     """Guaranteed proportion of sets with the true class, or of true labels in their sets."""
     min_log_posteriors: tuple[float, ...]
-    """The lowest log p(C_k | d) in a set, for each class, in nats; −inf if unconditional."""
+    """The lowest log p(C_k | d) in a set, for each class, in nats. −inf if unconditional."""
     by_class: bool = False
     """True if the guarantee is for the documents of each class, not for all documents together."""
     unconditional_classes: tuple[str, ...] = ()
     """Classes that are in every set, because they have too few held-out documents."""
 
     def predict_mask(self, log_posterior: Floats) -> Mask:
-        """Return the classes in the sets; both arrays have the shape (n_docs, n_classes)."""
+        """Return True for the classes in the set of each document, shape (n_docs, n_classes).
+
+        ``log_posterior`` has the same shape.
+        """
         return log_posterior >= np.array(self.min_log_posteriors)
 
 
@@ -62,7 +68,8 @@ def count_needed_held_out(coverage: float) -> int:
     >>> count_needed_held_out(0.95)
     19
     """
-    return max(ceil(round(1 / (1 - coverage), 9)) - 1, 1)
+    min_n_plus_1 = round(1 / (1 - coverage), 9)  # without the rounding error of a whole number
+    return max(ceil(min_n_plus_1) - 1, 1)
 
 
 def fit_set_rule(
@@ -73,6 +80,7 @@ def fit_set_rule(
     Raise `UsageError` if there are too few held-out documents. With ``by_class``, classes with too
     few documents are unconditional instead.
     """
+    # A pair is a document and one of its true labels.
     documents, labels = posteriors.truth.to_pairs()
     true_log_p = posteriors.log_posterior[documents, labels]
     weights = posteriors.weights[documents]
@@ -86,6 +94,7 @@ def fit_set_rule(
             if threshold == -inf:
                 unconditional.append(label)
         return SetRule(coverage, tuple(thresholds), by_class, tuple(unconditional))
+
     n_labels = np.bincount(documents)
     n_needed = count_needed_held_out(coverage)
     n_documents = int(np.count_nonzero(n_labels))
@@ -96,26 +105,27 @@ def fit_set_rule(
             f"and {format_quantity(n_documents, 'document')} of training {verb} left out",
             hint="train on more documents",
         )
-    threshold = _find_threshold(true_log_p, weights / n_labels[documents], coverage)
+    pair_weights = weights / n_labels[documents]
+    threshold = _find_threshold(true_log_p, pair_weights, coverage)
     return SetRule(coverage, tuple(threshold for _ in classes))
 
 
 def _find_threshold(true_log_p: Floats, weights: Floats, coverage: float) -> float:
-    """Return the largest log p up to which documents weigh at most (n + 1)(1 − coverage).
+    """Return the threshold t: the pairs with log p ≤ t weigh at most (n + 1)(1 − coverage).
 
-    ``true_log_p`` and ``weights`` have the shape (n_pairs,). n is the sum of the weights. The
-    result is −inf if there is no such log p.
+    t is the largest such log p, or −inf if there is none. ``true_log_p`` and ``weights`` of pairs
+    have the shape (n_pairs,). n is the sum of the weights.
     """
     if not true_log_p.size:
         return -inf
     order = np.argsort(true_log_p, kind="stable")
-    cumulative = np.cumsum(weights[order])
-    max_weight = (cumulative[-1] + 1) * (1 - coverage) + ROUNDING_TOLERANCE
-    n_below = int(np.searchsorted(cumulative, max_weight, side="right"))
-    if not n_below:
+    cumulative_weights = np.cumsum(weights[order])
+    max_weight = (cumulative_weights[-1] + 1) * (1 - coverage) + ROUNDING_TOLERANCE
+    n_within = int(np.searchsorted(cumulative_weights, max_weight, side="right"))
+    if not n_within:
         return -inf
-    last_below = order[n_below - 1]
-    return float(true_log_p[last_below])
+    last_within = order[n_within - 1]
+    return float(true_log_p[last_within])
 
 
 class SetGroup(NamedTuple):
@@ -137,8 +147,9 @@ class SetsResult(NamedTuple):
     promised: float
     """The guaranteed coverage."""
     by_class: bool
+    """`SetRule.by_class`."""
     n: int
-    """Documents with a label."""
+    """Number of documents with a label."""
     coverage: float
     interval: Interval
     """95 % interval of the coverage."""
@@ -151,7 +162,7 @@ class SetsResult(NamedTuple):
     full: int
     """Number of sets with all classes."""
     per_class: dict[str, SetGroup]
-    """By true class; only classes that occur."""
+    """By true class, without classes that do not occur."""
     per_size: dict[str, SetGroup]
     """By number of classes in the set."""
 
@@ -164,7 +175,7 @@ class _SetCounts(NamedTuple):
     n_labels: Ints
     """Number of true labels of each document, shape (n_docs,)."""
     labels: Ints
-    """True label of each pair, shape (n_pairs,); negative if unknown."""
+    """True label of each pair, or `UNKNOWN_LABEL`, shape (n_pairs,)."""
     is_covered: Mask
     """True for the pairs whose label is in the set, shape (n_pairs,)."""
 
@@ -184,13 +195,17 @@ class SetTally:
         """
         class_indices = {label: index for index, label in enumerate(self.classes)}
         label_indices = [
-            [class_indices.get(name, -1) for name in list_labels(label)] for label in labels
+            [class_indices.get(name, UNKNOWN_LABEL) for name in list_labels(label)]
+            for label in labels
         ]
         truth = LabelSets.from_rows(label_indices)
-        mask = self.rule.predict_mask(log_posterior)
+        true_labels = truth.columns
+        is_in_set = self.rule.predict_mask(log_posterior)
         documents = np.repeat(np.arange(len(labels)), truth.sizes)
-        is_covered = mask[documents, truth.columns] & (truth.columns >= 0)
-        self._blocks.append(_SetCounts(mask.sum(axis=1), truth.sizes, truth.columns, is_covered))
+        # `UNKNOWN_LABEL` is the index of the last class here.
+        is_covered = is_in_set[documents, true_labels] & (true_labels != UNKNOWN_LABEL)
+        sizes = is_in_set.sum(axis=1)
+        self._blocks.append(_SetCounts(sizes, truth.sizes, true_labels, is_covered))
 
     def observe(self, blocks: Iterable[ScoredBlock]) -> Iterator[ScoredBlock]:
         """Yield each block of scored documents after its sets are counted."""
@@ -200,29 +215,34 @@ class SetTally:
 
     def result(self) -> SetsResult:
         """Return the metrics of all documents, of which there must be at least one."""
-        counts = _SetCounts(*map(np.concatenate, zip(*self._blocks, strict=True)))
+        columns = zip(*self._blocks, strict=True)
+        counts = _SetCounts(*map(np.concatenate, columns))
         sizes = counts.sizes
         documents = np.repeat(np.arange(sizes.size), counts.n_labels)
         has_label = counts.n_labels > 0
-        covered = np.bincount(documents, counts.is_covered, sizes.size)
-        proportions = covered / np.maximum(counts.n_labels, 1)
+        n_covered = np.bincount(documents, counts.is_covered, sizes.size)
+        proportions = n_covered / np.maximum(counts.n_labels, 1)
         overall = _summarize(sizes[has_label], proportions[has_label])
         size_margin = NORMAL_95 * float(sizes.std()) / sqrt(sizes.size)
         n_classes = len(self.classes)
+
         per_class = {}
-        for k in np.unique(counts.labels[counts.labels >= 0]).tolist():
-            is_class = counts.labels == k
-            per_class[self.classes[k]] = _summarize(
+        known_labels = counts.labels[counts.labels != UNKNOWN_LABEL]
+        for index in np.unique(known_labels).tolist():
+            is_class = counts.labels == index
+            per_class[self.classes[index]] = _summarize(
                 sizes[documents[is_class]], counts.is_covered[is_class]
             )
+
         per_size = {}
         for size in np.unique(sizes[has_label]).tolist():
             has_size = has_label & (sizes == size)
             per_size[str(size)] = _summarize(sizes[has_size], proportions[has_size])
+
         return SetsResult(
             promised=self.rule.coverage,
             by_class=self.rule.by_class,
-            **overall._asdict(),
+            **overall._asdict(),  # n, coverage, interval and size
             size_interval=(
                 max(overall.size - size_margin, 0.0),
                 min(overall.size + size_margin, float(n_classes)),
@@ -234,14 +254,14 @@ class SetTally:
         )
 
 
-def _summarize(sizes: Ints, is_covered: Mask | Floats) -> SetGroup:
+def _summarize(sizes: Ints, coverage: Mask | Floats) -> SetGroup:
     """Return the coverage and the mean size of n sets.
 
-    ``sizes`` and ``is_covered`` have the shape (n,). ``is_covered`` may also be the proportion of
-    the true labels of a document that are in its set.
+    ``sizes`` and ``coverage`` have the shape (n,). ``coverage`` is True for sets with the true
+    label, or the proportion of the true labels of a document that are in its set.
     """
-    n = is_covered.size
-    n_covered = float(is_covered.sum())
+    n = coverage.size
+    n_covered = float(coverage.sum())
     divisor = max(n, 1)
     return SetGroup(
         n=n,
@@ -254,18 +274,15 @@ def _summarize(sizes: Ints, is_covered: Mask | Floats) -> SetGroup:
 def add_set_metrics(result: EvaluationResult, sets: SetsResult | None) -> EvaluationResult:
     """Return the evaluation with the coverage and the mean size of sets among its metrics.
 
-    `--fail-under` can test them. Without ``sets`` return the evaluation unchanged.
+    The option ``--fail-under`` can test these metrics. Without ``sets`` return the evaluation
+    unchanged.
     """
     if sets is None:
         return result
-    other_metrics = {
-        **result.other_metrics,
-        "set_coverage": sets.coverage,
-        "set_size": sets.size,
-    }
-    intervals = {
-        **result.intervals,
-        "set_coverage": sets.interval,
-        "set_size": sets.size_interval,
-    }
-    return replace(result, other_metrics=other_metrics, intervals=intervals)
+    set_metrics = {"set_coverage": sets.coverage, "set_size": sets.size}
+    set_intervals = {"set_coverage": sets.interval, "set_size": sets.size_interval}
+    return replace(
+        result,
+        other_metrics={**result.other_metrics, **set_metrics},
+        intervals={**result.intervals, **set_intervals},
+    )

@@ -1,6 +1,6 @@
-"""Work on other machines: `run_on_cluster` gives batches of tasks to the workers of Dask.
+"""Work on other machines: `run_on_cluster` sends batches of tasks to the workers of Dask.
 
-It uses joblib's backend for Dask, and needs the extra ``nbtext[dask]``.
+This needs the extra ``nbtext[dask]``. joblib's backend for Dask submits the batches.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from nbtext.version import __version__
 CONNECT_TIMEOUT_SECONDS = 30
 """Time to wait for the scheduler, and then for the first worker."""
 
-TASKS_AHEAD_PER_THREAD = 2
-"""Batches per thread that are submitted at once: one runs while the result of another is sent."""
+BATCHES_AHEAD_PER_THREAD = 2
+"""Unfinished batches per thread: one runs while the result of another is sent."""
 
 BATCHES_PER_THREAD = 4
-"""Batches per thread, so that the wait for the last batch is short."""
+"""Batches per thread in all. With several small batches, the wait for the last batch is short."""
 
 MAX_BATCH_TASKS = 256
 """Tasks in a batch. For shards of a corpus, this is about a gigabyte."""
@@ -41,8 +41,8 @@ def connect_cluster(scheduler: str) -> Iterator[Any]:
 
     ``scheduler`` is an address, such as tcp://host:8786. Raise `UsageError` if the package is not
     installed, if the address is invalid, or if workers have another version of nbtext. Raise
-    `WorkerError` if the scheduler does not answer, if it has no workers, or if a task ends all
-    workers that try it.
+    `WorkerError` if the scheduler does not answer, if it has no workers, or if within the context a
+    task ends all workers that try it.
     """
     try:
         import distributed
@@ -51,7 +51,7 @@ def connect_cluster(scheduler: str) -> Iterator[Any]:
             "--scheduler needs the package distributed", hint="pip install 'nbtext[dask]'"
         ) from None
     _suppress_logs()
-    connect: Any = distributed.Client
+    connect: Any = distributed.Client  # its types are not declared
     try:
         client = connect(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except ValueError as problem:
@@ -80,22 +80,24 @@ def connect_cluster(scheduler: str) -> Iterator[Any]:
 
 def _suppress_logs() -> None:
     """Silence `QUIET_LOGGERS`, and the loggers below them that have a level of their own."""
-    existing = [name for name in logging.root.manager.loggerDict if name.startswith(QUIET_LOGGERS)]
-    for name in {*QUIET_LOGGERS, *existing}:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    all_names = [*QUIET_LOGGERS, *logging.root.manager.loggerDict]
+    for name in all_names:
+        if name.startswith(QUIET_LOGGERS):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _require_same_version(client: Any) -> None:  # noqa: ANN401 - a distributed.Client
-    versions = set(client.run(_get_version).values())
-    versions.discard(__version__)
-    if versions:
+    """Raise `UsageError` if a worker has another version of nbtext."""
+    other_versions = set(client.run(_get_version).values()) - {__version__}
+    if other_versions:
         raise UsageError(
-            f"workers have nbtext {', '.join(sorted(versions))}, and this is {__version__}",
+            f"workers have nbtext {', '.join(sorted(other_versions))}, and this is {__version__}",
             hint="install the same there",
         )
 
 
 def _get_version() -> str:
+    """Return the version of nbtext. This runs on each worker."""
     return __version__
 
 
@@ -107,33 +109,34 @@ def run_on_cluster(
 ) -> Iterator[Result]:
     """Yield the results of ``work(shared, batch)`` for batches of consecutive tasks, in any order.
 
-    If a worker ends, another one does its tasks.
+    If a worker ends, another worker does its tasks.
     """
     import joblib
 
-    threads = sum(client.nthreads().values())
+    n_threads = sum(client.nthreads().values())
     with joblib.parallel_config("dask", client=client):
         run_batches = joblib.Parallel(
             return_as="generator_unordered",
             batch_size=1,
-            pre_dispatch=TASKS_AHEAD_PER_THREAD * threads,
+            pre_dispatch=BATCHES_AHEAD_PER_THREAD * n_threads,
         )
         yield from run_batches(
             joblib.delayed(work)(shared, TaskBatch(batch))
-            for batch in split_into_batches(tasks, threads)
+            for batch in split_into_batches(tasks, n_threads)
         )
 
 
-def split_into_batches(tasks: Iterable[Task], threads: int) -> Iterator[list[Task]]:
-    """Yield consecutive tasks in lists of equal size, `BATCHES_PER_THREAD` for each thread.
+def split_into_batches(tasks: Iterable[Task], n_threads: int) -> Iterator[list[Task]]:
+    """Yield consecutive tasks in lists of equal size, about `BATCHES_PER_THREAD` for each thread.
 
-    If there are many tasks, lists have `MAX_BATCH_TASKS`, and the first lists are yielded before
-    all tasks are known.
+    A list has at most `MAX_BATCH_TASKS`, so there are more lists if there are many tasks. Then the
+    first lists are yielded before all tasks are known.
     """
     remaining_tasks = iter(tasks)
-    n_batches = BATCHES_PER_THREAD * max(threads, 1)
+    n_batches = BATCHES_PER_THREAD * max(n_threads, 1)
+    # If these are all tasks, they are divided evenly, else each batch has the maximum size.
     first_tasks = list(islice(remaining_tasks, n_batches * MAX_BATCH_TASKS))
-    size = max(len(first_tasks) // n_batches, 1)
+    batch_size = max(len(first_tasks) // n_batches, 1)
     all_tasks = chain(first_tasks, remaining_tasks)
-    while batch := list(islice(all_tasks, size)):
+    while batch := list(islice(all_tasks, batch_size)):
         yield batch

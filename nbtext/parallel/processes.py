@@ -2,11 +2,11 @@
 
 `run_parallel` divides tasks among processes, and each process returns one result. `run_in_order`
 returns the result of each task, in the order of the tasks. If no process can be started, this
-process does all the work.
+process, the parent, does all the work.
 
-On Linux, workers are forked: they start within milliseconds, with all that this process has
-imported and read. On other systems, and if this process has several threads, joblib's loky starts
-new interpreters. A worker ignores signals that end a command, and ends when its parent ends.
+On Linux, the parent forks the workers: they start within milliseconds, and have all modules and
+data of the parent. On other systems, and if the parent has several threads, joblib's loky starts
+new interpreters. A worker ignores signals that end a command, and ends when the parent ends.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TASKS_AHEAD_PER_WORKER = 2
 """Tasks of `run_in_order` that are submitted for each worker before a result is awaited."""
 
 MIN_SHARED_MEMORY_BYTES = 1 << 20
-"""Size of the arrays of a result from which on they are sent in shared memory.
+"""Minimum size of the arrays of a result for which shared memory is used instead of a pipe.
 
 A pipe takes 2 to 8 ms per megabyte.
 """
@@ -63,23 +63,23 @@ Result = TypeVar("Result")
 class TaskBatch(Generic[Task]):
     """The tasks of one process: an iterable that also reports progress.
 
-    Tasks are not None.
+    A task must not be None, because None marks the end of the tasks.
     """
 
     def __init__(
         self, tasks: Iterable[Task], on_progress: Callable[[int, int], object] | None = None
     ) -> None:
-        """``on_progress`` is called with the documents and bytes read so far."""
+        """``on_progress`` is called with the numbers of documents and bytes read so far."""
         self._tasks = iter(tasks)
         self._on_progress = on_progress
 
     def __iter__(self) -> Iterator[Task]:
-        # not a loop over `self._tasks`, which `cancel_remaining` replaces
+        # A ``for`` loop would go on with the old iterator after `cancel_remaining`.
         while (task := next(self._tasks, None)) is not None:
             yield task
 
     def cancel_remaining(self) -> None:
-        """Let no process start further tasks."""
+        """Drop the tasks that no process has started yet."""
         self._tasks = iter(())
 
     def report_progress_so_far(self, n_documents: int, n_bytes: int) -> None:
@@ -96,10 +96,10 @@ NEXT_TASK = "next"
 """A worker requests the next task of a batch."""
 
 CANCEL = "cancel"
-"""No process should get further tasks of the batch."""
+"""A worker asks the parent to drop the remaining tasks of the batch."""
 
 PROGRESS = "progress"
-"""The documents and bytes that a worker has read so far."""
+"""The numbers of documents and bytes that a worker has read so far."""
 
 RESULT = "result"
 """The return value of the function."""
@@ -108,9 +108,9 @@ ERROR = "error"
 """The exception that the function raised."""
 
 SHARED_MEMORY = "shared memory"
-"""A result or an error without its arrays. These are in a file in memory.
+"""A pickled `RESULT` or `ERROR` without its arrays, which are in a file in memory.
 
-The message also has the offsets at which the arrays end, except for the last one.
+The message also has the offset of the end of each array except the last one.
 """
 
 
@@ -118,11 +118,7 @@ class _RemoteBatch(TaskBatch[Task]):
     """The tasks that a worker requests from its parent one by one."""
 
     def __init__(self, connection: Connection) -> None:
-        def send_progress(n_documents: int, n_bytes: int) -> None:
-            connection.send((PROGRESS, (n_documents, n_bytes)))
-
-        tasks = iter(self._request_task, None)  # calls it until it returns None
-        super().__init__(tasks, send_progress)
+        super().__init__(iter(self._request_task, None))  # calls it until it returns None
         self._connection = connection
 
     def _request_task(self) -> Task | None:
@@ -131,14 +127,18 @@ class _RemoteBatch(TaskBatch[Task]):
         return self._connection.recv()
 
     def cancel_remaining(self) -> None:
-        """Let no process start further tasks."""
+        """Drop the tasks that no process has started yet."""
         super().cancel_remaining()
         self._connection.send((CANCEL, None))
+
+    def report_progress_so_far(self, n_documents: int, n_bytes: int) -> None:
+        """Send the documents and bytes that this process has read so far to the parent."""
+        self._connection.send((PROGRESS, (n_documents, n_bytes)))
 
 
 @contextmanager
 def _block_signals() -> Iterator[None]:
-    """Block signals while workers are started, until the workers ignore them."""
+    """Block signals within the context. Workers that start in it inherit this, as `_work` needs."""
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         yield
@@ -148,6 +148,7 @@ def _block_signals() -> Iterator[None]:
 
 def _work(parent_pid: int, connection: Connection, function: Callable[[Never], object]) -> None:
     """Run as a worker process: serve tasks until the parent ends the connection."""
+    # Signals are blocked since the start, so that none ends the worker before it ignores them.
     for number in ENDING_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
@@ -157,7 +158,7 @@ def _work(parent_pid: int, connection: Connection, function: Callable[[Never], o
 
 
 def _end_with_parent(parent_pid: int) -> None:
-    """Kill this process when its parent has ended. Run in a thread."""
+    """Kill this process when its parent has ended. This runs in a thread."""
     while os.getppid() == parent_pid:
         time.sleep(PARENT_POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -166,7 +167,7 @@ def _end_with_parent(parent_pid: int) -> None:
 def _serve(connection: Connection, function: Callable[[Never], object]) -> None:
     """Send the result of the function for each message with a task, until a message is None.
 
-    A message is a tuple of one task, or `BATCH_TASK`.
+    A message is a tuple of one task, or `BATCH_TASK`. The function then gets the batch.
     """
     batch: TaskBatch[Any] = _RemoteBatch(connection)
     while (message := connection.recv()) is not None:
@@ -185,10 +186,9 @@ def _call(function: Callable[..., object], task: object) -> tuple[str, object]:
 
 
 def send_result(connection: Connection, message: tuple[str, object]) -> None:
-    """Send a message: its kind and its content.
+    """Send a message, which is its kind and its content.
 
-    If the system has files in memory, large arrays are written to such a file, and its descriptor
-    is sent.
+    If the system has files in memory, write large arrays to such a file, and send its descriptor.
     """
     arrays: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(message, protocol=5, buffer_callback=arrays.append)
@@ -223,10 +223,10 @@ def _receive_message(connection: Connection) -> tuple[str, Any]:
 
 
 def _send_task(worker: Connection, task: object) -> None:
-    """Send a message of `_serve` to a worker, or the next task of a batch.
+    """Send a message for `_serve`, or the next task of a batch, to a worker.
 
-    None ends the worker, or the batch. Errors are ignored: if the worker has ended, `_receive`
-    raises an error.
+    None ends the worker, or the batch. Ignore that a worker has ended. `_receive` will raise the
+    error.
     """
     with suppress(ConnectionError):
         worker.send(task)
@@ -263,14 +263,15 @@ def run_parallel(
     """Return the results of ``work(shared, batch)`` in ``jobs`` other processes, in any order.
 
     There is one batch and one result for each process. A process gets the next task when it is
-    free, so the tasks of a batch are in their order, but not consecutive. ``on_progress`` is called
-    with the documents and bytes that all processes have read so far. If ``jobs`` is 1, or if no
-    process can be started, this process does all the work.
+    free, so the tasks of a batch are in order, but not consecutive. ``on_progress`` is called with
+    the numbers of documents and bytes that all processes have read so far. If ``jobs`` is 1, or if
+    no process can be started, this process does all the work.
 
     Raise the exceptions of ``work``, and `WorkerError` if a worker ends before its work is done.
     """
     batch = TaskBatch(tasks, on_progress)
     if jobs > 1:
+        # After `CannotStartError`, no task has been taken from the batch.
         with suppress(CannotStartError), Workers(jobs, partial(work, shared)) as workers:
             return workers.run_batch(batch)
     return [work(shared, batch)]
@@ -300,7 +301,8 @@ def run_in_order(
     pending: deque[tuple[Task, Future[Result] | None]] = deque()
     can_start = True
 
-    def wait_for_first() -> tuple[Task, Result | None]:
+    def pop_first() -> tuple[Task, Result | None]:
+        """Remove the first pending task, and return it with its result."""
         task, future = pending.popleft()
         if future is None:
             return task, None
@@ -308,7 +310,7 @@ def run_in_order(
 
     with Workers(jobs, partial(function, shared)) as workers:
         for task in tasks:
-            future = None
+            future = None  # the caller does the task
             if can_start and not is_local(task):
                 try:
                     future = workers.submit(task)
@@ -316,17 +318,17 @@ def run_in_order(
                     can_start = False
             pending.append((task, future))
             if not can_start or len(pending) == TASKS_AHEAD_PER_WORKER * jobs:
-                yield wait_for_first()
+                yield pop_first()
         while pending:
-            yield wait_for_first()
+            yield pop_first()
 
 
 class CannotStartError(Exception):
-    """No worker can be started, so the first task was not submitted."""
+    """No worker can be started. It is raised at the first task, which was not submitted."""
 
 
 def count_cores() -> int:
-    """Return how many processes can run at once: limited by processors, affinity and cgroups."""
+    """Return how many processes can run at once with these processors, affinity and cgroups."""
     from joblib import cpu_count
 
     return int(cpu_count())
@@ -340,30 +342,30 @@ def uses_fork() -> bool:
 class Workers:
     """Processes that call a function with tasks. They end with the ``with`` statement.
 
-    The processes start with the first task. A thread of this process waits for each task that is in
-    progress. It takes the pipe of an idle worker, sends the task, and receives the result. If a
-    worker dies, its end of the pipe is closed, which the thread notices. Workers share no lock,
-    because a worker that dies would not release it.
+    The processes start with the first task. For each task in progress, a thread of the parent takes
+    the pipe of an idle worker, sends the task, and receives the result. If a worker dies, its end
+    of the pipe is closed, and the thread gets an error. Workers share no lock, because a worker
+    that dies would not release it.
     """
 
-    def __init__(self, n: int, function: Callable[[Never], object]) -> None:
+    def __init__(self, n_workers: int, function: Callable[[Never], object]) -> None:
         from concurrent.futures import ThreadPoolExecutor
         from queue import SimpleQueue
 
-        self._n = n
+        self._n_workers = n_workers
         self._function = function
         self._uses_fork = uses_fork()
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
         self._idle_pipes: SimpleQueue[Connection] = SimpleQueue()
-        self._threads = ThreadPoolExecutor(n)
+        self._threads = ThreadPoolExecutor(n_workers)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, error_type: object, *_: object) -> None:
         """End the workers, or kill them if there is an exception."""
-        if kind is not None:
+        if error_type is not None:
             self.kill()
             return
         for pipe in self._pipes:
@@ -381,7 +383,7 @@ class Workers:
             return self._threads.submit(self._do_task, task)
 
     def _do_task(self, task: object) -> Any:  # noqa: ANN401 - the result of the function
-        """Send a task to an idle worker, and return its result. Runs in a thread."""
+        """Send a task to an idle worker, and return its result. This runs in a thread."""
         pipe = self._idle_pipes.get()
         try:
             _send_task(pipe, (task,))
@@ -399,7 +401,7 @@ class Workers:
         return future.result()
 
     def run_batch(self, batch: TaskBatch[Any]) -> list[Any]:
-        """Divide a batch among all workers. Return their results, as `run_parallel` does."""
+        """Divide a batch among all workers. Return the result of each worker, in any order."""
         from multiprocessing.connection import wait
 
         with _block_signals():
@@ -410,7 +412,7 @@ class Workers:
             _send_task(pipe, BATCH_TASK)
         progress: dict[Connection, tuple[int, int]] = {}
         tasks = iter(batch)
-        next_task = next(tasks, None)
+        next_task = next(tasks, None)  # read in advance, while all workers are busy
         while busy_pipes:
             ready_pipes: list[Any] = wait(busy_pipes, WORKER_POLL_SECONDS)
             for pipe in ready_pipes:
@@ -426,7 +428,7 @@ class Workers:
                     n_documents = sum(documents for documents, _ in progress.values())
                     n_bytes = sum(read_bytes for _, read_bytes in progress.values())
                     batch.report_progress_so_far(n_documents, n_bytes)
-                else:  # `RESULT`
+                else:  # `RESULT`: the worker has used all its tasks
                     results.append(content)
                     busy_pipes.remove(pipe)
             if not ready_pipes:
@@ -447,20 +449,19 @@ class Workers:
             if not self._uses_fork:
                 from joblib.externals.loky.backend import get_context
 
-                # like spawn, but without importing the main module of the program
+                # Unlike "spawn", "loky" does not import the main module of the program.
                 context = get_context("loky")
-            for _ in range(self._n):
+            for _ in range(self._n_workers):
                 own_end, worker_end = multiprocessing.Pipe()
                 self._pipes.append(own_end)
                 process = context.Process(
                     target=_work, args=(os.getpid(), worker_end, self._function), daemon=True
                 )
                 process.start()
-                # so that the next worker does not inherit it
-                worker_end.close()
+                worker_end.close()  # the next worker must not inherit this end
                 self._processes.append(process)
                 self._idle_pipes.put(own_end)
-        except (ImportError, NotImplementedError, OSError):  # no more processes or files
+        except (ImportError, NotImplementedError, OSError):  # too many processes or files
             self.kill()
             raise CannotStartError from None
 
