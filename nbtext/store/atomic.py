@@ -9,8 +9,8 @@ descriptor that created it.
 
 `lock_path` allows one writer at a time. The writer locks a separate lock file, because the model
 file is itself replaced. Readers take no lock. The process with the lock removes the lock file
-before it frees the lock. Another process may have opened the lock file before. When this process
-gets the lock, the file has lost its name, so the process starts again.
+before it frees the lock. A process that has already opened the removed file may then get a lock
+without use. It notices that the file has lost its name, and starts again.
 """
 
 from __future__ import annotations
