@@ -80,11 +80,6 @@ def may_be_file(parameter: Parameter) -> bool:
     return "FILE" in parameter.metavar.split("|")
 
 
-def _is_switch(parameter: Parameter) -> bool:
-    """Return True if the option of a parameter takes no value."""
-    return not parameter.metavar
-
-
 def format_arguments(
     parameters: Iterable[Parameter], raw_values: Mapping[str, object]
 ) -> list[str]:
@@ -106,7 +101,7 @@ def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
     The field contains the unchecked value. Without the option, the field is None, or False for a
     switch.
     """
-    default = False if _is_switch(parameter) else None
+    default = None if parameter.metavar else False  # a switch has no metavar
 
     def make_options(_: str) -> list[click.Parameter]:
         return [_make_option(parameter, shows_default=True)]
@@ -159,18 +154,17 @@ def parameters_field(
 
 def _make_option(parameter: Parameter, *, shows_default: bool) -> Option:
     """Return the option of a declared parameter."""
-    attributes: dict[str, Any]
-    if _is_switch(parameter):
+    values: Sequence[str] = parameter.choices
+    if parameter.metavar:
+        names = [parameter.option]
+        attributes = _get_value_attributes(parameter, shows_default=shows_default)
+    else:  # a switch
         switch = f"{parameter.option}/--no-{parameter.key}"
         # Like -0 of xargs, --null cannot be switched off.
         names = ["-0", "--null"] if parameter.name == "null" else [switch]
         # None differs from a switch that was set to false.
         attributes = {"default": None, "is_flag": True}
-        values: Sequence[str] = ("true", "false")
-    else:
-        names = [parameter.option]
-        attributes = _get_value_attributes(parameter, shows_default=shows_default)
-        values = parameter.choices
+        values = ("true", "false")
     if parameter.is_rare:
         attributes["setting_values"] = values
     return Option(

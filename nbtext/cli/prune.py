@@ -66,8 +66,8 @@ def command(options: PruneOptions, replacement: ReplacementOptions) -> None:
             min_df = 1 if options.min_df is None else options.min_df
             max_df = 1.0 if options.max_df is None else options.max_df
             model = prune_terms(old_model, min_df, max_df)
-        removes_ledger = options.ledger
-        file.replace(model, None if removes_ledger else file.read_ledger())
+        # The option --ledger removes the ledger.
+        file.replace(model, None if options.ledger else file.read_ledger())
     n_terms = int(old_model.fitted.text_terms.sum())
     n_removed = n_terms - int(model.fitted.text_terms.sum())
     messages.notify(f"removed {n_removed:,} of {format_quantity(n_terms, 'term')}")
