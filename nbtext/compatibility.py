@@ -189,7 +189,7 @@ PRIOR_FROM_DOCUMENTS = Request(
     remedy="remove it; nbtext prevalence estimates the proportions",
 )
 LABEL_MERGE = Request(
-    "relabel to a label that is there",
+    "relabel to an existing label",
     lacks={MULTI_LABEL},
     remedy="relabel the documents, and train again",
 )

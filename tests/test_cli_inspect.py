@@ -191,11 +191,11 @@ CHINESE: dict[str, tuple[str, str, list[float], list[tuple[float, float]] | None
         "φ", "that a token of the class is the term, each document counting a term once", [2 / 9, 4 / 12], [(2, 7), (4, 8)],
     ),
     "multinomial --weighting log": (
-        "φ", "the term's share of the log weights of the class", [(LOG_2 + 1) / (3 * LOG_2 + 6), (2 * LOG_3 + LOG_2 + 1) / (2 * LOG_3 + 4 * LOG_2 + 6)], None,
+        "φ", "the term's proportion of the log weights of the class", [(LOG_2 + 1) / (3 * LOG_2 + 6), (2 * LOG_3 + LOG_2 + 1) / (2 * LOG_3 + 4 * LOG_2 + 6)], None,
     ),
-    "bernoulli": ("θ", "that a document of the class holds the term", [2 / 3, 4 / 5], [(2, 1), (4, 1)]),
-    "bernoulli --estimate map": ("θ", "that a document of the class holds the term", [2 / 3, 4 / 5], [(3, 2), (5, 2)]),
-    "bernoulli --estimate ml": ("θ", "that a document of the class holds the term", [1, 1], None),
+    "bernoulli": ("θ", "that a document of the class contains the term", [2 / 3, 4 / 5], [(2, 1), (4, 1)]),
+    "bernoulli --estimate map": ("θ", "that a document of the class contains the term", [2 / 3, 4 / 5], [(3, 2), (5, 2)]),
+    "bernoulli --estimate ml": ("θ", "that a document of the class contains the term", [1, 1], None),
     **{
         name: ("φ", f"that a token of the class is the term; {name} does not score by it", [2 / 9, 3 / 7], [(2, 7), (6, 8)])
         for name in ("complement", "gaussian", "logistic")

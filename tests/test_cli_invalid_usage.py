@@ -262,7 +262,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("train pets --min-df 9", 2, "lower --min-df or raise --max-df"),
         ("train pets --class-prior nofile", 2, "--class-prior does not know 'nofile'; use empirical, uniform, smoothed:A or a file"),
         ("train pets --class-prior open.csv", 4, "open.csv: line 1 is not a class, a tab and a number"),
-        ("train pets --class-prior prior", 2, "the class prior has no number for class 'dogs'; give one for every class"),
+        ("train pets --class-prior prior", 2, "the class prior lacks class 'dogs'; name every class"),
         ("train pets --stop-words nofile", 2, "no stop list or file is called 'nofile'; use none, a file, or one of "),
         ("train pets --stop-words pets", 4, "pets: is a directory"),
         ("train - --format tsv --encoding utf-16", 2, "make them UTF-8 first"),

@@ -91,7 +91,7 @@ def test_new_class_must_be_in_a_given_class_prior(pets_and_more: Path) -> None:
     write("prior", "cats\t1\ndogs\t3\n")
     succeed("train pets --class-prior prior")
     before = content("nbtext.joblib")
-    assert "the class prior has no number for class 'birds'" in fail(2, "update more")
+    assert "the class prior lacks class 'birds'" in fail(2, "update more")
     assert content("nbtext.joblib") == before
     succeed("relabel dogs birds")
     assert {label: of["prior"] for label, of in inspect_json(pets_and_more)["classes"].items()} == {

@@ -158,7 +158,7 @@ def test_gaussian_without_documents_or_inverse_refuses_criteria(tmp_path: Path) 
     assert "need all documents" in fail(2, "inspect --criteria")
     write("points.csv", "label,x,y\na,1,1\na,2,2\nb,3,3\nb,5,5\n")
     succeed("train points.csv --label-column label --numeric x,y --classifier gaussian")
-    assert "AIC and BIC are not defined: a covariance has no inverse" in fail(
+    assert "AIC and BIC are not defined, because a covariance cannot be inverted" in fail(
         2, "inspect --criteria"
     )
 

@@ -48,7 +48,7 @@ def test_bernoulli_class_details_match_the_textbook() -> None:
         "yes"
     ]
     assert found.probability_of == _ProbabilityMeaning(
-        "θ", "that a document of the class holds the term"
+        "θ", "that a document of the class contains the term"
     )
     probability, lifts = (
         {of.term: of.value for of in getattr(found, name)} for name in ("probability", "lift")

@@ -305,7 +305,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {"curve_places": [-30.0, 30.0], "curve_shares": [0.1, 0.9]},
     ),
     (
-        "its classifier keeps nothing beside the statistics",
+        "its classifier has no arrays of its own",
         "bernoulli",
         {},
         {"fitted_extra": [1.0]},
@@ -362,7 +362,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {},
         {"fitted_extra": [1.0]},
     ),
-    ("what it keeps of Gaussian classes has other names", "gaussian", {}, {"fitted_extra": [1.0]}),
+    ("its arrays of Gaussian classes have other names", "gaussian", {}, {"fitted_extra": [1.0]}),
     ("its sample has impossible weights", "multinomial", {}, {"sample_weights": [1] * 9}),
     *(
         ("training does not make such unlabelled", "unlabelled", {"unlabelled": each}, {})

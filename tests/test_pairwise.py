@@ -272,7 +272,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ),
     ("AIC and BIC need all documents, and the model keeps a sample of them", (given("sample"),)),
     (
-        "AIC and BIC are not defined: a covariance has no inverse",
+        "AIC and BIC are not defined, because a covariance cannot be inverted",
         (among("classifier", "gaussian"),),
     ),
     ("no document of the pool has a word that counts", NO_TEXT),

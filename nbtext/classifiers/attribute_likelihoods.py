@@ -261,7 +261,7 @@ class NormalAttributes:
             label_index, column = np.argwhere(is_constant)[0].tolist()
             raise UsageError(
                 f"in class {classes[label_index]} all documents have the same {names[column]!r}",
-                hint="leave estimate and --smoothing as they are",
+                hint="do not change estimate and --smoothing",
             )
         return cls(class_weight * mean + corpus_weight * corpus_mean, variances)
 

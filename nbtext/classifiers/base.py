@@ -86,14 +86,14 @@ def compute_class_prior(setting: ClassPrior, statistics: ClassStatistics) -> Flo
         for label in statistics.classes:
             if label not in setting:
                 raise UsageError(
-                    f"the class prior has no number for class {label!r}",
-                    hint="give one for every class",
+                    f"the class prior lacks class {label!r}",
+                    hint="name every class",
                 )
     weights = compute_prior_weights(setting, statistics)
     if not weights.any():
         raise UsageError(
             "the class prior leaves no class possible",
-            hint="give a class of the corpus a weight above 0",
+            hint="use a weight above 0 for a class of the corpus",
         )
     if not statistics.posterior_type.is_exclusive and not has_class_weights:
         log_odds = compute_log_prior_odds(
@@ -326,7 +326,7 @@ class Classifier(ABC):
 
         Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
-        require_valid_model(not arrays, "its classifier keeps nothing beside the statistics")
+        require_valid_model(not arrays, "its classifier has no arrays of its own")
         return cls.estimate(training)
 
     @cached_property
@@ -361,7 +361,7 @@ class Classifier(ABC):
         Raise `UsageError` unless `is_leave_one_out_exact`.
         """
         raise UsageError(
-            "this model cannot leave out single documents exactly", hint="cross-validate with folds"
+            "this model cannot remove single documents exactly", hint="cross-validate with folds"
         )
 
     def to_log_scale(self, scores: Floats, lengths: Ints) -> Floats:

@@ -270,7 +270,7 @@ def get_coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities
 
     return TermProbabilities(
         symbol="θ",
-        meaning="that a document of the class holds the term",
+        meaning="that a document of the class contains the term",
         selected=classifier.get_scored_terms(),
         compute_probability=classifier.compute_probability,
         compute_posteriors=classifier.compute_posteriors,

@@ -127,7 +127,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
         if not self.training.term_pseudo_counts.minimum(self.training.smoothing) > 0:
             raise UsageError(
                 "--classifier complement needs smoothing",
-                hint="give --smoothing a number above 0, and no --set estimate=ml",
+                hint="set --smoothing to a number above 0, and remove --set estimate=ml",
             )
 
     def list_calibration_variants(self) -> tuple[Self, ...]:
@@ -169,7 +169,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
             return model
         divisors = arrays[LENGTH_DIVISOR_ARRAY]
         is_valid = divisors.shape == (1,) and divisors[0] in LENGTH_DIVISORS
-        require_valid_model(is_valid, "its scores have no such spread")
+        require_valid_model(is_valid, "the spread of its scores is invalid")
         return replace(model, length_divisor=float(divisors[0]))
 
     @property

@@ -352,7 +352,7 @@ def _compute_inverse_roots(covariances: Floats, min_variance: float) -> Floats:
     other features, is at most ``min_variance``, or `MIN_VARIANCE_RATIO` of the largest variance.
     """
     error = UsageError(
-        "a covariance has no inverse: there are too few documents for so many features",
+        "a covariance cannot be inverted: too few documents for so many features",
         hint="use --set shrinkage=auto, a larger one, or fewer dimensions",
     )
     if covariances.ndim == 2:
@@ -461,7 +461,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         Raise `ModelError` if the arrays cannot come from `to_arrays`.
         """
         require_valid_model(
-            set(arrays) <= set(ARRAY_NAMES), "what it keeps of Gaussian classes has other names"
+            set(arrays) <= set(ARRAY_NAMES), "its arrays of Gaussian classes have other names"
         )
         settings = training.settings
         n_classes = training.statistics.n_classes
@@ -693,7 +693,7 @@ def measure_gaussian_fits(classifier: GaussianDiscriminantAnalysis) -> list[Comp
         )
     except UsageError:
         raise UsageError(
-            "AIC and BIC are not defined: a covariance has no inverse",
+            "AIC and BIC are not defined, because a covariance cannot be inverted",
             hint="use fewer features or a simpler covariance",
         ) from None
     log_densities = unshrunk.compute_log_density(features)

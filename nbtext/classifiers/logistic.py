@@ -929,7 +929,7 @@ def _require_memory(corpus: _FitDocuments) -> None:
         raise UsageError(
             f"--classifier logistic needs about {needed_bytes >> 30:,} GiB for {size}, and this "
             f"machine has {memory_bytes >> 30:,}",
-            hint="use --classifier multinomial, which needs memory for the counts alone",
+            hint="use --classifier multinomial, which needs memory only for the counts",
         )
 
 

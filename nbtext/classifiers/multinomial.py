@@ -48,8 +48,8 @@ WEIGHTED_COUNTS_ARRAY = "weighted_counts"
 
 WEIGHT_MEANINGS = {
     "binary": "that a token of the class is the term, each document counting a term once",
-    "log": "the term's share of the log weights of the class",
-    "tfidf": "the term's share of the tf-idf weights of the class",
+    "log": "the term's proportion of the log weights of the class",
+    "tfidf": "the term's proportion of the tf-idf weights of the class",
 }
 """The meaning of φ for each weighting, as `inspect` prints it."""
 

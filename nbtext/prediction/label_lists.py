@@ -76,7 +76,7 @@ def select_marked_labels(marks: Iterable[tuple[str, str]]) -> list[str]:
         has_label = MARK_VALUES.get(mark.strip().casefold())
         if has_label is None:
             raise DocumentError(
-                f"the mark of label {label!r} is {mark[:40]!r}, neither 0 nor 1",
+                f"the mark of label {label!r} must be 0 or 1, not {mark[:40]!r}",
                 hint="see --label-column",
             )
         if has_label:
