@@ -210,7 +210,9 @@ def test_document_length_includes_only_selected_terms() -> None:
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_complement_without_smoothing_is_refused(weighting: str) -> None:
-    with pytest.raises(UsageError, match=r"cannot be used with .*: a single count of 0|needs smoothing"):
+    with pytest.raises(
+        UsageError, match=r"cannot be used with .*: a single count of 0|needs smoothing"
+    ):
         ComplementNaiveBayes.estimate(training(CHINA, 0.0, weighting=weighting))
 
 

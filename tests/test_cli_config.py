@@ -101,12 +101,12 @@ def test_paths_in_a_config_file_are_relative_to_it(tmp_path: Path, below: Path) 
         (
             "languag = 'german'",
             2,
-            "there is no option or command 'languag'; did you mean 'language'?",
+            "the option or command 'languag'; did you mean 'language'?",
         ),
         (
             "[train]\nonc = true",
             2,
-            "nbtext.toml [train]: there is no option or command 'onc'; did you mean 'once'?",
+            "nbtext.toml [train]: the option or command 'onc'; did you mean 'once'?",
         ),
         (
             "[train]\nngrams = 'x'",

@@ -164,19 +164,19 @@ def test_session_from_the_first_class_to_a_model(pool: Path) -> None:
         shown.type("\t", "class: cats_")
         third = name(shown.type("\r", "3 labels, "))
         shown.type("2", "4 labels, 36 left")
-        assert name(shown.type("u", "taken back; label it again")) == third
+        assert name(shown.type("u", "undone; label it again")) == third
         shown.type("1", "4 labels, 36 left")
         fifth = name(shown.frame)
         assert name(shown.type("s", "4 labels, 35 left")) != fifth
         shown.type("\r", "5 labels, 34 left")
         shown.type("9", "the key 9 does nothing here")
-        shown.type("/", "search (empty: next one found): _")
+        shown.type("/", "search (empty: next match): _")
         shown.type("engine", "engine_")
         assert "engine" in "\n".join(shown.type("\r", "found without a label")[3:])
         shown.type("q", "")
         assert shown.end() == 0
         assert (
-            b"labels.jsonl: 5 labels, 2 classes; learn them with nbtext train labels.jsonl"
+            b"labels.jsonl: 5 labels, 2 classes; train a model with nbtext train labels.jsonl"
             in b" ".join(shown.raw.split())
         )
     done = labels(pool)
@@ -389,7 +389,7 @@ def test_review_shows_only_suspects_and_writes_a_patch(tmp_path: Path) -> None:
 def test_without_a_terminal_the_error_names_the_alternative(pool: Path) -> None:
     assert (
         fail(2, "label pool")
-        == "nbtext: nbtext label needs a terminal; without one use --suggest and --take"
+        == "nbtext: nbtext label needs a terminal; without a terminal, use --suggest and --take"
     )
     assert not (pool / "labels.jsonl").exists()
 
@@ -461,7 +461,7 @@ def test_multi_label_keys_toggle_labels_which_are_stored_together(tagged: Path) 
         switch_to(shown, [])
         third = name(shown.type("\r", "2 documents, 22 left"))  # no label, which is not a skip
         shown.type("s", "2 documents, 21 left")
-        assert name(shown.type("u", "taken back; label it again")) == third
+        assert name(shown.type("u", "undone; label it again")) == third
         assert name(shown.type("u", "1 document, 23 left")) == second
         switch_to(shown, [])
         shown.type("n", "labels: _")
@@ -483,7 +483,7 @@ def test_multi_label_keys_toggle_labels_which_are_stored_together(tagged: Path) 
         shown.type("q", "")
         assert shown.end() == 0
         assert (
-            b"labels.jsonl: 16 documents, 2 labels; learn them with nbtext train labels.jsonl"
+            b"labels.jsonl: 16 documents, 2 labels; train a model with nbtext train labels.jsonl"
             in b" ".join(shown.raw.split())
         )
     records = json_lines((tagged / "labels.jsonl").read_bytes())

@@ -54,7 +54,7 @@ def test_document_in_two_ledgers_is_reported_and_kept_under_the_last_label(
     succeed("train a --once -m first")
     succeed("train b --once -m second")
     done = nbtext("merge first second --to first")
-    told = "learnt by more than one of the models, so they count more than once: 2 documents"
+    told = "in more than one of the models, so they count more than once: 2 documents"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert inspect_json(days, "first")["documents"] == 7
     assert ", known already: 3," in nbtext("update b --once -v -m first").notes[0]
@@ -66,7 +66,7 @@ def test_merge_reports_models_without_a_ledger(days: Path, output: str) -> None:
     succeed("train a --once -m first")
     succeed("train c -q -m second")
     succeed("train c -q -m third")
-    told = "second, third: no ledger that can be used, so nbtext update --once may learn again what is in there: 4 documents"
+    told = "second, third: no usable ledger, so nbtext update --once may add its documents again: 4 documents"
     done = nbtext("merge first second third --to", output)
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert (
@@ -80,7 +80,9 @@ def test_merge_treats_a_damaged_ledger_as_missing(days: Path) -> None:
     for model, documents in (("first", "a"), ("second", "c")):
         succeed("train", documents, "--once", "-q", "-m", model)
     damage_ledger("second")
-    told = "second: no ledger that can be used, so nbtext update --once may learn again what is in there: 2 documents"
+    told = (
+        "second: no usable ledger, so nbtext update --once may add its documents again: 2 documents"
+    )
     for output in ("new", "first"):
         assert nbtext("merge first second --to", output).notes == [f"nbtext: warning: {told}"]
         assert (

@@ -57,7 +57,7 @@ def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
 
 def test_update_without_once_counts_duplicates_and_keeps_the_ledger(days: Path) -> None:
     succeed("train a --once")
-    told = "learnt without --once, so the ledger does not know them and nbtext update --once would learn them again: 4 documents"
+    told = "added without --once, so nbtext update --once would add them again: 4 documents"
     for _ in range(2):
         done = nbtext("update b")
         assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
@@ -74,9 +74,7 @@ def test_model_without_a_ledger_gets_one_with_a_warning(days: Path) -> None:
     done = nbtext("update c --once")
     assert (done.status, done.notes) == (
         0,
-        [
-            "nbtext: warning: the model had no ledger, so 4 documents that it learnt before may be learnt again"
-        ],
+        ["nbtext: warning: the model had no ledger, so 4 documents may be counted twice"],
     )
     succeed("update c --once")
 

@@ -76,7 +76,7 @@ def test_unknown_labels_are_named(pets: Path) -> None:
     done = nbtext("report test")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: the model does not know the labels newts"],
+        ["nbtext: warning: the model does not know newts"],
     )
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
 
@@ -92,5 +92,5 @@ def test_removed_model_card_options_refer_to_the_docs(pets: Path) -> None:
     for option in ("--evaluation saved.json", "--license mit", "--dataset pets", "--card"):
         assert (
             fail(2, "report pets", *option.split())
-            == f"nbtext: there is no option {option.split()[0]} any more; {recipe}"
+            == f"nbtext: the option {option.split()[0]} any more; {recipe}"
         )

@@ -168,7 +168,7 @@ def test_internal_error_is_one_line_and_status_70(pets: Path) -> None:
         "o.build_overview = broken; sys.exit(run(sys.argv[1:]))"
     )
     done = run([sys.executable, "-c", code, "inspect"], env=ENVIRONMENT)
-    line = "nbtext: internal error: ZeroDivisionError: a\\x1b[31m\\x0ab; please report it, with what nbtext --debug prints"
+    line = "nbtext: internal error: ZeroDivisionError: a\\x1b[31m\\x0ab; please report it, with the output of nbtext --debug"
     assert (done.status, done.out, done.notes) == (70, b"", [line])
     debugged = run([sys.executable, "-c", code, "--debug", "inspect"], env=ENVIRONMENT)
     assert (debugged.status, debugged.notes[0], debugged.notes[-1]) == (

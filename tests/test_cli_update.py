@@ -38,7 +38,7 @@ def test_already_added_documents_are_counted_in_a_notice(tmp_path: Path) -> None
     write_table(tmp_path / "a.tsv", texts)
     write_table(tmp_path / "b.tsv", [*texts[:30], *(f"new {text}" for text in texts[:10])])
     write_table(tmp_path / "c.tsv", [f"other {text}" for text in texts])
-    again = "learnt before, and counted twice now: "
+    again = "added before, and counted twice now: "
     for sample, found in (
         ("4096", "30 of 40 documents;"),
         ("20", "10 of 15 documents that the model's sample can check;"),

@@ -34,28 +34,27 @@ class LabelOptions:
     """Options that only this command has."""
 
     to: str | None = shared_options.to_field(
-        "Append labels to FILE, and go on from those in it.",
+        "Append labels to FILE, and continue from the labels in it.",
         shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_REVIEW_FILE}",
     )
     strategy: str = declarations.common_option(
         "--next",
-        "Choose the next document: uncertain, typical of those not yet labelled, both (mixed), or "
-        "random.",
+        "Choose the next document: uncertain, typical of the pool, both (mixed), or random.",
         group="answer",
         type=declarations.Choice(STRATEGIES),
         default=STRATEGIES[0],
     )
     random_share: float = declarations.option(
         "--random-share",
-        "Draw this share of the documents at random. Accuracy is estimated from them alone; with 0 "
-        "there is no estimate.",
+        "Draw this proportion of the documents at random. Accuracy is estimated only from them; "
+        "with 0 there is no estimate.",
         group="answer",
         hidden=True,
         type=shared_options.NumberInRange(0, 1),
         default=0.1,
         metavar="SHARE",
     )
-    seed: int = shared_options.seed_field("Seed of the drawing.", group="answer")
+    seed: int = shared_options.seed_field("Seed of the random draws.", group="answer")
     suggest: int | None = declarations.common_option(
         "--suggest",
         "Print the next N documents as rows to fill in. The column label is empty.",
@@ -64,22 +63,22 @@ class LabelOptions:
     )
     take: str | None = declarations.common_option(
         "--take",
-        "Add the labels of rows that were filled in. It needs the columns or keys id and label.",
+        "Import the labels of rows from FILE. It needs the columns or keys id and label.",
         group="documents",
         type=INPUT_PATH,
     )
     review: bool = declarations.common_option(
         "--review",
-        "Ask about the documents of a labelled corpus that nbtext suspects finds. FILE then gets "
-        "document, old and new label; the corpus stays.",
+        "Review the labels of a corpus that nbtext suspects lists. FILE then has document, old "
+        "and new label; the corpus does not change.",
         group="documents",
     )
-    output: str = shared_options.output_field("tsv csv jsonl", "Of the rows of --suggest.")
+    output: str = shared_options.output_field("tsv csv jsonl", "Format of the rows of --suggest.")
     excel_safe: bool = shared_options.excel_safe_field()
     seeds: str | None = declarations.option(
         "--seeds",
-        "Begin with words for the classes. A line of FILE has a class, a tab and a word, and "
-        "optionally a tab and its pseudo-count, by default 10. A word after ! speaks against the "
+        "Start with words for the classes. A line of FILE has a class, a tab and a word, and "
+        "optionally a tab and its pseudo-count, by default 10. A word after ! counts against the "
         "class.",
         group="documents",
         type=INPUT_PATH,
@@ -100,19 +99,19 @@ class LabelOptions:
 
 @declarations.command("label")
 def command(options: LabelOptions, documents: DocumentOptions) -> None:
-    """Sort documents without labels into classes; nbtext train reads the result.
+    """Label documents, the most informative ones first; nbtext train reads the result.
 
     CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal
-    shows the most informative document first: number keys answer, n names a new class, and the last
-    line shows the other keys. Words for the most probable class are bold on blue, words for the
-    second one underlined on orange. Without a terminal, --suggest prints documents and --take adds
-    the labels of the rows, filled in by an editor or a program.
+    shows one document after the other: number keys answer, n names a new class, and the last line
+    shows the other keys. Words for the most probable class are bold on blue, words for the second
+    one underlined on orange. Without a terminal, --suggest prints documents, and --take imports the
+    rows after an editor or a program filled in the labels.
 
-    With --label-separator a document may have several labels: keys switch them on and off, and
-    Enter stores those that are on. Later sessions know it from FILE.
+    With --label-separator, a document may have several labels: keys switch them on and off, and
+    Enter stores the labels that are on. Later sessions read the separator from FILE.
 
-    Each label is on the disk before the next document is shown. The file has a JSON object a line,
-    with id, label and text. Labels of documents that are not in the pool teach too.
+    Each label is on the disk before the next document is shown. The file has a JSON object per line,
+    with id, label and text. Labels of documents outside the pool train the model too.
 
     \b
     Examples:
@@ -144,8 +143,8 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
     with AnswerFile(path, answer_type.from_line) as file:
         if file.was_repaired:
             messages.warn(
-                f"{path}: a half-written line was cut off, as after a power cut; that "
-                "document is asked about again"
+                f"{path}: an incomplete line was removed, as after a power cut; its document "
+                "comes again"
             )
         session, source = _open_session(documents, options, file)
         if options.take is not None:
@@ -216,7 +215,7 @@ def _run_screen(session: Session, options: LabelOptions, terminal: Terminal) -> 
     next_step = ""
     if not options.review:
         classes = format_quantity(len(session.classes), session.plan.kind.noun)
-        next_step = f", {classes}; learn them with nbtext train {path}"
+        next_step = f", {classes}; train a model with nbtext train {path}"
     messages.notify(f"{path}: {session.progress_text}{next_step}")
 
 

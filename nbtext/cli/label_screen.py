@@ -107,7 +107,7 @@ class LabelScreen:
         elif key in scroll_lines:
             self._first_line += scroll_lines[key]  # `_draw` limits it to the text
         else:
-            self._message = f"the key {key} does nothing here; see the last line"
+            self._message = f"the key {key} has no effect here; see the last line"
 
     @property
     def _has_current_label(self) -> bool:
@@ -146,7 +146,7 @@ class LabelScreen:
     def _accept(self) -> None:
         """Store the most probable class."""
         if len(self._session.classes) < 2:
-            self._message = "nothing is suggested yet; n names a class"
+            self._message = "no class is suggested yet; n names a class"
             return
         probabilities = self._session.predict_probabilities(self._row)
         label, _ = max(probabilities, key=itemgetter(1))
@@ -174,7 +174,7 @@ class LabelScreen:
         if row is None:
             self._message = "there is nothing to undo"
             return
-        self._message = "taken back; label it again"
+        self._message = "undone; label it again"
         if row < self._session.n_asked:
             self._show(row)
         else:  # a document of another pool, which is not asked about
@@ -182,7 +182,7 @@ class LabelScreen:
 
     def _search(self) -> None:
         """Ask for a text, and show the next document that contains it."""
-        typed = self._prompt("search (empty: next one found): ")
+        typed = self._prompt("search (empty: next match): ")
         if typed is None:
             return
         if typed:
@@ -191,7 +191,7 @@ class LabelScreen:
         if self._search_text:
             rows = sorted(self._session.search(self._search_text))
         if not rows:
-            self._message = "no document without a label contains that"
+            self._message = "no unlabelled document contains this"
             return
         self._message = f"{format_quantity(len(rows), 'document')} found without a label"
         # After the last row, the search starts again with the first one.

@@ -67,7 +67,8 @@ class Terminal:
                 self._input = self._output = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
             except OSError:
                 raise UsageError(
-                    "nbtext label needs a terminal", hint="without one use --suggest and --take"
+                    "nbtext label needs a terminal",
+                    hint=("without a terminal, use --suggest and --take"),
                 ) from None
         self._original_attributes: list[Any] | None = None
         self._original_handlers: dict[int, Any] = {}

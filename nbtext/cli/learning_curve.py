@@ -25,11 +25,11 @@ class LearningCurveOptions:
         "Forecast the accuracy for N more labelled documents.",
         group="answer",
         type=shared_options.WholeNumber(1),
-        shown_default="as many as there are",
+        shown_default="the number of documents",
     )
     folds: int = declarations.option(
         "--folds",
-        "Hold out one N-th of the documents, each in turn.",
+        "Divide the documents into N folds, and hold out each once.",
         group="documents",
         type=shared_options.WholeNumber(2),
         default=5,
@@ -53,12 +53,12 @@ def command(
 ) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 
-    Models are trained on growing parts of a corpus and judged on held-out documents. The last
-    column is the accuracy on the training documents themselves; if it is far above that on held-out
+    Models are trained on growing parts of a corpus and evaluated on held-out documents. The last
+    column is the accuracy on the training documents; if it is far above the accuracy on held-out
     documents, the models overfit. The forecast is an inverse power law, error = a + b / n^c, fitted
-    to the curve. It assumes that new documents are like these, with labels as good, and that the
-    curve goes on as it began; its interval covers random draws and the misfit of the law, no more.
-    If the curve is too short or too noisy there is no forecast. No model is written.
+    to the curve. It assumes that new documents and labels are like these. Its interval covers random
+    draws and the misfit of the law. If the curve is too short or too noisy, there is no forecast. No
+    model is written.
 
     \b
     Examples:

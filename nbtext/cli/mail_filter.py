@@ -41,7 +41,7 @@ def filter_message(
         reads_standard_input = documents.corpus in ((), ("-",))
         if not reads_standard_input:
             raise UsageError(
-                "--mail-filter reads one message on standard input", hint="leave out CORPUS"
+                "--mail-filter reads one message on standard input", hint="remove CORPUS"
             )
         from nbtext.cli.prediction import build_prediction_rules
         from nbtext.corpus.document import create_size_error

@@ -25,38 +25,38 @@ if TYPE_CHECKING:
 
 COMMAND_GROUPS = {
     "Every day": {
-        "train": "Learn classes from labelled documents.",
+        "train": "Train a model on labelled documents.",
         "classify": "Print the class of each document and its probability.",
-        "evaluate": "Measure a model on documents whose classes are known.",
-        "explain": "Show what each word contributed to an answer.",
-        "label": "Sort documents without labels into classes.",
+        "evaluate": "Evaluate a model on documents whose classes are known.",
+        "explain": "Show the contribution of each word to a prediction.",
+        "label": "Label documents, the most informative ones first.",
         "update": "Add documents to a model.",
         "doctor": "Check the installation and the model, or a corpus.",
     },
     "Judge": {
         "tune": "Try settings of training and keep the best model.",
-        "cross-validate": "Measure settings on a corpus by cross-validation.",
+        "cross-validate": "Evaluate settings on a corpus by cross-validation.",
         "learning-curve": "Show accuracy against training size, with a forecast.",
         "compare": "Compare two models on the same documents.",
         "suspects": "Find documents of a corpus whose label may be wrong.",
         "report": "Write an evaluation as a page of HTML.",
     },
     "Understand": {
-        "inspect": "Show what a model contains.",
-        "select-features": "Rank terms by what they say about the class.",
+        "inspect": "Show the content of a model.",
+        "select-features": "Rank terms by the information they carry.",
         "tokens": "Show how a document becomes terms.",
         "generate": "Draw random documents from a model.",
     },
     "Change": {
         "forget": "Remove documents from a model.",
-        "merge": "Add several models up to one.",
+        "merge": "Add several models to one.",
         "relabel": "Rename a class, or join two classes.",
         "prune": "Remove rare or common terms permanently.",
         "promote": "Replace a model after it passed evaluation.",
     },
     "Watch": {
-        "prevalence": "Estimate how many of the documents are of each class.",
-        "drift": "Show how far new documents are from those of training.",
+        "prevalence": "Estimate the proportion of each class among documents.",
+        "drift": "Show how far new documents differ from training.",
     },
     "Get help": {
         "help": "Explain a topic or a command.",
@@ -307,7 +307,7 @@ def _report_failure(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR
             emit(line, level="notice")
     emit(
         f"internal error: {type(problem).__name__}: {problem}",
-        hint="please report it, with what nbtext --debug prints",
+        hint="please report it, with the output of nbtext --debug",
     )
     return INTERNAL_ERROR_STATUS
 
@@ -342,7 +342,7 @@ def _convert_file_error(problem: OSError) -> PathError:
     if problem.filename:
         return PathError(f"cannot use it: {description}", where=str(problem.filename))
     if _has_no_directory():
-        return PathError("the working directory is gone", hint="change to one that is there")
+        return PathError("the working directory does not exist", hint="change to an existing one")
     # For other files than standard output, nbtext adds the name to errors of writing.
     is_output = problem.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     try:
@@ -381,7 +381,7 @@ def _report_wrong_usage(problem: click.ClickException) -> None:
         name = problem.option_name
         replacement = REMOVED_OPTIONS.get(name.lstrip("-").replace("-", "_"))
         if replacement:
-            emit(f"there is no option {name} any more", hint=replacement)
+            emit(f"the option {name} was removed", hint=replacement)
             return
         message = f"No such option {name!r}"
         if context:

@@ -28,12 +28,11 @@ class MergeOptions:
 
 @declarations.command("merge")
 def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
-    """Write the model that training on the documents of all these models makes.
+    """Write the model of the documents of all these models together.
 
-    The models must count alike: the same language, stop words, stemmer, n-grams, attributes and
-    size of sample. All other settings are those of the first model. A document that two of them
-    have learnt counts twice. The ledgers of nbtext train --once are joined too. Of pruned models
-    only the terms remain that all of them have.
+    The models must have the same language, stop words, stemmer, n-grams, attributes and size of
+    sample. All other settings are those of the first model. A document of two models counts twice.
+    The ledgers of nbtext train --once are joined too. If a model was pruned, only its terms remain.
 
     \b
     Examples:
@@ -45,7 +44,7 @@ def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
 
     paths = options.models
     if len(paths) < 2:
-        raise UsageError("there is only one model to merge", hint="name two or more")
+        raise UsageError("there is only one model to merge", hint="name at least two")
     real_paths = [os.path.realpath(path) for path in paths]
     for index, path in enumerate(paths):
         if real_paths[index] in real_paths[:index]:
@@ -62,12 +61,12 @@ def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
         )
         names = ", ".join(source.path for source in without_ledger)
         messages.warn(
-            f"{names}: no ledger that can be used, so nbtext update --once may learn again what is "
-            f"in there: {format_quantity(n_documents, 'document')}"
+            f"{names}: no usable ledger, so nbtext update --once may add its documents again: "
+            f"{format_quantity(n_documents, 'document')}"
         )
     if merged.n_repeated:
         messages.warn(
-            "learnt by more than one of the models, so they count more than once: "
+            "in more than one of the models, so they count more than once: "
             f"{format_quantity(merged.n_repeated, 'document')}"
         )
     report_model(merged.model, options.to)

@@ -111,7 +111,7 @@ def warn(text: str) -> None:
 def warn_unknown_labels(model: str, labels: Sequence[str], suffix: str = "") -> None:
     """Warn of labels that the model does not have. The suffix is added to the sentence."""
     if labels:
-        warn(f"{model} does not know the labels {join_names(labels, MAX_LISTED)}{suffix}")
+        warn(f"labels that {model} does not know: {join_names(labels, MAX_LISTED)}{suffix}")
 
 
 def report_failed_document(identity: str, problem: DocumentError) -> None:
@@ -160,7 +160,7 @@ def finish_messages() -> int:
             if n > MAX_LINES_PER_PROBLEM
         ]
         reason = f": {join_names(reasons, 1)}" if reasons else ""
-        emit(f"{format_quantity(n_hidden, 'more document')} could not be read{reason}")
+        emit(f"{format_quantity(n_hidden, 'more unreadable document')}{reason}")
     return 1 if has_failures() and not _state.allows_failures else 0
 
 

@@ -64,9 +64,9 @@ def read_parameter_value(name: str, value: object) -> object:
     numbers = _parse_numbers(lines, number_file.noun, value)
     if name == "smoothing" and DEFAULT_TERM not in numbers:
         raise PathError(
-            f"no line says what all other terms have, {DEFAULT_TERM!r}",
+            f"the line for all other terms, {DEFAULT_TERM!r}, is missing",
             where=value,
-            hint="add one: *, a tab and a number",
+            hint="add a line: *, a tab and a number",
         )
     return numbers
 
@@ -90,7 +90,7 @@ def _parse_numbers(lines: Sequence[str], noun: str, path: str) -> dict[str, floa
         number = float(text)
         first_number = numbers.setdefault(name, number)
         if number != first_number:
-            raise PathError(f"line {line_number} gives {name!r} a second number", where=path)
+            raise PathError(f"line {line_number} has a second number for {name!r}", where=path)
     return numbers
 
 
@@ -108,7 +108,7 @@ def read_seeds(path: str, min_classes: int = 2) -> list[SeedTerm]:
             seeds.append(_parse_seed(line, line_number, path))
     if len({seed.label for seed in seeds}) < min_classes:
         classes = format_quantity(min_classes, "class")
-        raise PathError(f"seed words of at least {classes} are needed", where=path)
+        raise PathError(f"at least {classes} need seed words", where=path)
     return sorted(seeds)
 
 
@@ -132,7 +132,7 @@ def _parse_seed(line: str, line_number: int, path: str) -> SeedTerm:
     is_label = label and LABEL_MARK not in label
     if not (is_label and word.strip("! ") and 0 < pseudo_count <= MAX_SEED_PSEUDO_COUNT):
         raise PathError(
-            f"line {line_number} is not a class, a tab and a word, perhaps with a tab and a "
+            f"line {line_number} is not a class, a tab and a word, optionally with a tab and a "
             "pseudo-count above 0",
             where=path,
         )

@@ -30,15 +30,15 @@ class DecisionOptions:
 
     costs: str | None = declarations.option(
         "--costs",
-        "Choose the answer with the least expected cost. FILE is TOML, with a table [true-class] "
-        "of the costs of answers, or of several labels a table [label] of its costs missed and "
-        "false.",
+        "Predict the class with the least expected cost. FILE is TOML, with a table [true-class] "
+        "of the cost of each prediction; with several labels, a table [label] of the costs missed "
+        "and false.",
         group="answer",
         type=INPUT_PATH,
     )
     min_probability: float | dict[str, float] = declarations.common_option(
         "--min-probability",
-        "Give no answer if it is less probable than P, or than the P of its class.",
+        "Predict no class with a probability below P, or below the P of the class.",
         group="answer",
         type=NumberPerClass(0, 1),
         default=0.0,
@@ -52,8 +52,8 @@ class PredictionOptions(DecisionOptions):
 
     decide: str | float = declarations.option(
         "--decide",
-        "If documents have several labels: give the set with the greatest expected F1 of the "
-        "document (the default), the labels above a threshold for each label, or those with "
+        "With several labels per document, predict the set with the greatest expected F1 of the "
+        "document (the default), the labels above a threshold for each label, or the labels with "
         "probability P or more.",
         group="answer",
         type=NumberInRange(0, 1, words=("document", "label")),
@@ -63,25 +63,25 @@ class PredictionOptions(DecisionOptions):
     )
     coverage: float | None = declarations.option(
         "--coverage",
-        "Instead of one class give the smallest set of classes that holds the true one with "
-        "probability P. It holds for documents like those of training.",
+        "Instead of one class, predict the smallest set that contains the true class with "
+        "probability P. This is guaranteed for documents like the training documents.",
         group="answer",
         type=NumberInRange(0, 1, open_ends=True),
         metavar="P",
     )
     min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
-        "Give no answer unless a share P of such answers is right, with 95 % confidence. P is for "
-        "all answers together, CLASS=P for those with a class. It holds for documents like those "
-        "of training.",
+        "Predict no class unless a proportion P of such predictions is right, with 95 % "
+        "confidence. P is for all predictions together, CLASS=P for one class. This is guaranteed "
+        "for documents like the training documents.",
         group="answer",
         type=NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = per_class_field()
     prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
-        "Answer for the shares of classes among the documents of PATH, as nbtext prevalence "
-        "estimates them, not for those of training. The option can be given several times.",
+        "Predict with the class proportions of the documents of PATH, as nbtext prevalence "
+        "estimates them, instead of those of training. The option can be repeated.",
         group="answer",
         multiple=True,
         metavar="PATH",
@@ -95,9 +95,9 @@ class ClassifyPredictionOptions(PredictionOptions):
 
     min_typicality: float = declarations.option(
         "--min-typicality",
-        "Give no answer to documents unlike those of training. Such a document is less likely per "
-        "token than all but this SHARE of training documents of about its length; 0.001 finds "
-        "documents of another kind or language.",
+        "Predict no class for documents unlike the training documents. Such a document is less "
+        "likely per token than all but this PROPORTION of training documents of about its length; "
+        "0.001 finds documents of another kind or language.",
         group="answer",
         type=NumberInRange(0, 1),
         default=0.0,
@@ -132,8 +132,8 @@ def build_decision_rule(
     # For multi-label documents, costs become thresholds, and ``rule.costs`` stays None.
     if rule.costs is not None and ABSTAIN in classes:
         messages.notify(
-            f"the model has a class named {ABSTAIN}: {decision.costs} prices that class, and "
-            "giving no answer is free"
+            f"the model has a class named {ABSTAIN}: {decision.costs} has the costs of this "
+            "class, and abstaining costs nothing"
         )
     return rule
 
@@ -181,9 +181,8 @@ def _build_set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -
     if constant_classes:
         n_classes = format_quantity(len(constant_classes), "class")
         messages.warn(
-            f"every set contains {n_classes}, such as {constant_classes[0]}: "
-            f"fewer than {count_needed_held_out(coverage):,} of their training documents were left "
-            "out"
+            f"every set contains {n_classes}, such as {constant_classes[0]}: fewer than "
+            f"{count_needed_held_out(coverage):,} of their training documents were held out"
         )
     return rule
 
@@ -202,12 +201,12 @@ def _add_precision_thresholds(
         if len(excluded_labels) == len(thresholds):
             subject = "no answers"
         elif len(excluded_labels) == 1:
-            subject = f"no answers with {excluded_labels[0]}"
+            subject = f"{excluded_labels[0]} is never predicted"
         else:
             n_classes = format_quantity(len(excluded_labels), "class")
-            subject = f"no answers with {n_classes}, such as {excluded_labels[0]}"
+            subject = f"{n_classes}, such as {excluded_labels[0]}, are never predicted"
         messages.warn(
-            f"{subject}: the documents left out in training do not show that precision; see nbtext "
+            f"{subject}: the held-out training documents do not reach this precision; see nbtext "
             "inspect --thresholds"
         )
     return replace(rule, precise_from=list_min_probabilities(thresholds))

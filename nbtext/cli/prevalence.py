@@ -17,7 +17,7 @@ class PrevalenceOptions(shared_options.ModelOptions):
     )
     by: str | None = declarations.common_option(
         "--by",
-        "Add the shares for each value of a column, such as a day or a source.",
+        "Add the proportions for each value of a column, such as a day or a source.",
         group="output",
         metavar="COLUMN",
     )
@@ -25,17 +25,17 @@ class PrevalenceOptions(shared_options.ModelOptions):
 
 @declarations.command("prevalence")
 def command(documents: DocumentOptions, options: PrevalenceOptions, processes: JobOptions) -> None:
-    """Estimate how many of the documents are of each class, with 95 % intervals.
+    """Estimate the proportion of each class among documents, with 95 % intervals.
 
-    Counting the answers of classify leans towards the shares of training, because mistakes do not
-    cancel out. Here the shares are those under which the documents are most likely, given what the
-    model says of training documents that it was not trained on. The intervals are for the shares
-    among these documents. They cover what the texts leave open, and that the model knows classes
-    from a sample only.
+    The number of predictions of classify is biased towards the proportions of training, because
+    mistakes do not cancel out. This command finds the proportions under which the documents are most
+    likely, given the predictions for held-out training documents. The intervals are for the
+    proportions among these documents. They cover the uncertainty of the texts, and of the held-out
+    documents.
 
-    This holds if the documents of each class are like those of training and only the shares differ.
-    There is a warning if the documents are unlike those of training in other ways too. CORPUS is
-    read as nbtext classify reads it.
+    The estimate is right if the documents of each class are like those of training and only the
+    proportions differ. A warning reports other differences. CORPUS is read as nbtext classify reads
+    it.
 
     \b
     Examples:
@@ -72,12 +72,12 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, processes: J
     source.report_notices()
     if result.impossible:
         n_impossible = format_quantity(result.impossible, "document")
-        messages.warn(f"left out, because no class is possible: {n_impossible}")
+        messages.warn(f"ignored, because no class is possible: {n_impossible}")
     drifted_metrics = find_text_drift(drift) if drift else []
     if drifted_metrics:
         titles = " and ".join(DRIFT_METRIC_TITLES[name] for name in drifted_metrics)
         messages.warn(
-            f"the documents differ from those of training by more than class shares ({titles}), so "
-            "these shares may be off"
+            "the documents differ from the training documents by more than class proportions "
+            f"({titles}), so the estimates may be wrong"
         )
     write_prevalence(options.output, result, options.by, drift)

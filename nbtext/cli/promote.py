@@ -18,13 +18,12 @@ class PromoteOptions(shared_options.ModelOptions):
 def command(options: PromoteOptions, replacement: ReplacementOptions) -> None:
     """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
 
-    NEW is checked first; if it is damaged nothing happens. Other commands read the old model or the
-    new one, never a mixture. A run that is killed leaves one of them. NEW may be on another disk.
-    Permissions of the model are kept, and symbolic links are followed. There need not be a model
-    yet.
+    NEW is checked first; if it is damaged, nothing changes. Other commands read the old or the new
+    model, never a mixture, also if the command is killed. NEW may be on another disk. Permissions of
+    the model are kept, and symbolic links are followed. The model may be missing.
 
-    A NEW without a ledger is refused if the model has one, because nothing would then record what
-    was learnt.
+    If the model has a ledger, a NEW without one is refused, because the documents would no longer be
+    recorded.
 
     \b
     Examples:

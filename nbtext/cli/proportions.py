@@ -36,7 +36,8 @@ def choose_proportion_estimator(model: TextClassifier) -> ProportionEstimator:
         return fit_proportion_estimator(model)
     except UsageError as problem:
         messages.warn(
-            f"shares are not corrected by left-out documents, and may be off: {problem.message}"
+            "proportions are not corrected by held-out documents, and may be wrong: "
+            f"{problem.message}"
         )
         return make_uncorrected_estimator(model)
 

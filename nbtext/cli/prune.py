@@ -19,14 +19,14 @@ class PruneOptions(shared_options.ModelOptions):
     )
     max_df: float | None = declarations.common_option(
         "--max-df",
-        "Remove terms that occur in a larger share of documents.",
+        "Remove terms that occur in a larger proportion of documents.",
         group="words",
         type=shared_options.NumberInRange(0, 1),
         metavar="SHARE",
     )
     ledger: bool = declarations.option(
         "--ledger",
-        "Take out the ledger of nbtext train --once, before the model is given away.",
+        "Remove the ledger of nbtext train --once, before you share the model.",
         group="model",
     )
 
@@ -35,12 +35,11 @@ class PruneOptions(shared_options.ModelOptions):
 def command(options: PruneOptions, replacement: ReplacementOptions) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
-    From then on the vocabulary is closed: nbtext update counts only the terms that are left, so new
-    words stay unknown, and documents that were learnt before can still be forgotten. The model is
-    no longer the one that training on all documents makes; train again to have new terms. Terms
-    that belong to an n-gram which is kept are kept, and so are categories.
+    From then on the vocabulary is closed: nbtext update counts only the remaining terms. You can
+    still forget earlier documents. The model differs from one that is trained on all documents;
+    train again to have new terms. Parts of remaining n-grams are kept, and so are categories.
 
-    To ignore terms without removing them, train with --min-df or --max-df; they are chosen again
+    To ignore terms without removing them, train with --min-df or --max-df; these are applied again
     after each update.
 
     \b
@@ -55,9 +54,7 @@ def command(options: PruneOptions, replacement: ReplacementOptions) -> None:
     model_path = options.model_path
     drops_terms = options.min_df is not None or options.max_df is not None
     if not drops_terms and not options.ledger:
-        raise UsageError(
-            "there is no limit to prune by", hint="give --min-df, --max-df or --ledger"
-        )
+        raise UsageError("no limit is given", hint="add --min-df, --max-df or --ledger")
     check_replaceable(model_path)
     with lock_model(model_path, **replacement.lock_settings) as file:
         old_model = file.load()

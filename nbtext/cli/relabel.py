@@ -18,11 +18,11 @@ class RelabelOptions(shared_options.ModelOptions):
 
 @declarations.command("relabel")
 def command(options: RelabelOptions, replacement: ReplacementOptions) -> None:
-    """Rename the class OLD to NEW. If there is a class NEW already, the two become one; not where a document may have both.
+    """Rename the class OLD to NEW. If NEW exists, the two classes are joined, unless a document may have both.
 
     The result is the model that training on a corpus with these labels makes. If class
-    probabilities were given, the weight of OLD is added to that of NEW. The ledger of the model is
-    changed as well. A file of costs names classes too; change it yourself.
+    probabilities were given, the weight of OLD is added to that of NEW. The ledger of the model
+    changes too. Change a file of costs yourself.
 
     \b
     Examples:

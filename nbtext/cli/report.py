@@ -34,9 +34,8 @@ class ReportOptions(shared_options.ModelOptions):
     )
     training: tuple[str, ...] = declarations.common_option(
         "--training",
-        "Add a learning curve on this training corpus. The page then also has the accuracy without "
-        "test documents that are in the corpus too. The corpus is read as it was in training. The "
-        "option can be given several times.",
+        "Add a learning curve of this training corpus, and the accuracy without test documents "
+        "that are in it too. The corpus is read as it was in training. The option can be repeated.",
         group="documents",
         multiple=True,
         metavar="CORPUS",
@@ -46,10 +45,10 @@ class ReportOptions(shared_options.ModelOptions):
 
 @declarations.command("report")
 def command(documents: DocumentOptions, options: ReportOptions) -> None:
-    """Judge the model on documents whose classes are known and write a page: how good it is, where it errs and why.
+    """Evaluate the model on documents whose classes are known, and write a page: metrics, mistakes and reasons.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be
-    printed. It quotes parts of the documents with the surest mistakes.
+    printed. It quotes parts of the documents with the most probable mistakes.
 
     \b
     Examples:

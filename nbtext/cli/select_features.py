@@ -26,12 +26,12 @@ class SelectFeaturesOptions(shared_options.ModelOptions):
 
 @declarations.command("select-features")
 def command(options: SelectFeaturesOptions) -> None:
-    """Print the terms that say most about the class, best first, each with the class it speaks for.
+    """Print the most informative terms, best first, each with the class that it favours.
 
     Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes
-    from the language models; presence and chi2 from how many documents of each class contain the
-    term; log-odds compares the class with all others. A model trained with --set surface-forms=true
-    has one more column, the most frequent word of the term.
+    from the language models; presence and chi2 from the number of documents of each class that
+    contain the term; log-odds compares the class with all others. A model trained with --set
+    surface-forms=true has one more column, the most frequent word of the term.
 
     \b
     Examples:

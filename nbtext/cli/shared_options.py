@@ -188,7 +188,7 @@ def output_field(forms: str, help_suffix: str = "", **attributes: Any) -> Any:
     attributes.setdefault("default", choices[0])
     return declarations.common_option(
         "-o --output",
-        f"Form of the output. {help_suffix}",
+        f"Format of the output. {help_suffix}",
         group="output",
         type=OutputForm(choices),
         **attributes,
@@ -216,8 +216,8 @@ def all_field() -> Any:
     """Declare the field of ``--all``."""
     return declarations.option(
         "--all",
-        "Show all figures and classes. On a terminal calibration and confusions are drawn too. Of "
-        "more than ten classes the table otherwise has those of least F1.",
+        "Show all metrics and classes, and on a terminal charts of calibration and confusions. "
+        "Without it, the table has at most ten classes, those of lowest F1.",
         group="output",
     )
 
@@ -258,8 +258,8 @@ def per_class_field() -> Any:
     """Declare the field of ``--by-class``."""
     return declarations.option(
         "--by-class",
-        "Keep the promise of --coverage for the documents of each class, and that of a precision "
-        "for the answers with each class.",
+        "Guarantee --coverage for the documents of each class, and --min-precision for the "
+        "predictions of each class.",
         group="answer",
     )
 
@@ -268,8 +268,7 @@ def excel_safe_field() -> Any:
     """Declare the field of ``--excel-safe``, for `make_cell_formatter`."""
     return declarations.option(
         "--excel-safe",
-        "In csv, put an apostrophe before cells that begin like a formula. They may be names, "
-        "classes and terms.",
+        "In csv, put an apostrophe before names, classes and terms that begin like a formula.",
         group="output",
     )
 
@@ -283,7 +282,7 @@ def make_cell_formatter(output: str, *, is_excel_safe: bool) -> Callable[[str], 
     if not is_excel_safe:
         return str
     if output != "csv":
-        raise UsageError("--excel-safe goes with --output csv")
+        raise UsageError("--excel-safe needs --output csv")
     return escape_formula
 
 
@@ -350,8 +349,8 @@ class RelabelledDocumentOptions(DocumentOptions):
 
     relabel: str | None = declarations.option(
         "--relabel",
-        "Read documents under the labels that nbtext label --review wrote into FILE. The corpus "
-        "stays as it is.",
+        "Read documents with the labels that nbtext label --review wrote to FILE. The corpus does "
+        "not change.",
         group="documents",
         type=INPUT_PATH,
     )
@@ -363,8 +362,8 @@ class LabelledDocumentOptions(RelabelledDocumentOptions):
 
     folders: tuple[str, ...] = declarations.option(
         "--from-folder",
-        "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has this "
-        "class. Give it once for each folder.",
+        "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has "
+        "this class. Repeat the option for each folder.",
         group="documents",
         multiple=True,
         metavar="LABEL=PATH",
@@ -392,7 +391,7 @@ class QueryDocumentOptions(DocumentOptions):
 
     text: tuple[str, ...] = declarations.common_option(
         "--text",
-        "A document, given here instead of CORPUS. The option can be given several times.",
+        "A document, instead of CORPUS. The option can be repeated.",
         group="documents",
         multiple=True,
         metavar="TEXT",

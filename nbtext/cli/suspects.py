@@ -20,8 +20,8 @@ class SuspectsOptions:
     excel_safe: bool = shared_options.excel_safe_field()
     paths: bool = declarations.common_option(
         "--paths",
-        "Print only the paths of the documents, one a line; with --null each followed by NUL, for "
-        "xargs -0.",
+        "Print only the paths of the documents, one per line; with --null each followed by NUL, "
+        "for xargs -0.",
         group="output",
     )
     print0: bool = declarations.option(
@@ -53,11 +53,11 @@ def command(
 ) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
-    Each document is judged by the model of all others, trained with the options of train. The log
-    odds are those of the most probable other class, the suggested one, against the label. Such a
-    document may have a wrong label, two topics, or nothing that shows its class. The only document
-    of a class is never printed. If documents have several labels, the suggestion has one label
-    less, or one more: the one most in doubt.
+    Each document is scored by the model of all others, trained with the options of train. The log
+    odds compare the most probable other class, which is suggested, with the label. Such a document
+    may have a wrong label, two topics, or no sign of its class. The only document of a class is
+    never printed. With several labels per document, the suggestion adds or removes the most
+    doubtful label.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def command(
     from nbtext.report.comparisons import write_suspects
 
     if "top" in training.settings:
-        messages.warn("--top saw all labels, so wrong labels look right; leave it out")
+        messages.warn("--top used all labels, so wrong labels look right; remove it")
     output = _choose_output(options, documents)
     escape_cell = shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe)
     limit = options.limit

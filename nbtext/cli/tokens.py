@@ -14,8 +14,7 @@ class TokensOptions(shared_options.ModelOptions):
 
     no_model: bool = declarations.option(
         "--no-model",
-        "Analyse words by the options given here, without a model. There are then no term ids, and "
-        "no term is unknown.",
+        "Analyse words by the options on the command line, without a model and its term ids.",
         group="model",
         hidden=True,
     )
@@ -27,16 +26,15 @@ class TokensOptions(shared_options.ModelOptions):
 def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
-    For each word there are its place, the word as written, the word that was analysed, its stem,
-    the id of that term in the model, and the reason if it does not count: no-letters-or-digits,
-    too-short, too-long, encoded-line, stop-word, not-in-model or not-selected.
+    Each word has its position, the word as written, the word that was analysed, its stem, the id of
+    the term in the model, and a reason if it is not counted: no-letters-or-digits, too-short,
+    too-long, encoded-line, stop-word, not-in-model or not-selected.
 
-    With --model none words are analysed by the options given here. There are then no term ids, and
-    no term is unknown.
+    With --model none, words are analysed by the options on the command line, without term ids.
 
-    Documents are read like those of training unless options say otherwise. Places are bytes of the
+    Documents are read like the training documents, unless options differ. Positions are bytes of the
     text in UTF-8, after reading; fields follow it as lines. N-grams are listed with their first
-    word; in the table those that do not count are in brackets. TSV has a line for each word, n-gram
+    word; in the table, brackets mean that they are not counted. TSV has a line for each word, n-gram
     and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
 
     \b

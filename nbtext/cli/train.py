@@ -32,8 +32,8 @@ class TrainOptions(shared_options.ModelOptions):
 
     once: bool = declarations.option(
         "--once",
-        "Count equal documents once, under the last of their labels. A ledger in the model file "
-        "remembers them for nbtext update --once.",
+        "Count equal documents once, with the last of their labels. A ledger in the model file "
+        "stores them for nbtext update --once.",
         group="documents",
     )
 
@@ -47,7 +47,7 @@ def command(
     training: TrainingOptions,
     supervision: SemiSupervisionOptions,
 ) -> None:
-    """Learn the classes of labelled documents and write a model.
+    """Train a model on labelled documents and write it to a file.
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format.
     Several are read as one corpus. The new model replaces the old one when it is complete; if

@@ -49,8 +49,8 @@ class TuneOptions(shared_options.ModelOptions):
     within: str | None = parameter_field(WITHIN)
     tries: tuple[str, ...] = declarations.common_option(
         "--try",
-        "Try these values of an option of training. none stands for no value. Several --try try "
-        "all combinations.",
+        "Try these values of an option of training; none means no value. Several --try try all "
+        "combinations.",
         group="model",
         multiple=True,
         metavar="NAME=A,B,…",
@@ -58,7 +58,7 @@ class TuneOptions(shared_options.ModelOptions):
     )
     goal: str = declarations.common_option(
         "--for",
-        "Figure to be best in.",
+        "Metric to optimise.",
         group="answer",
         type=declarations.Choice(TUNING_METRICS),
         default="accuracy",
@@ -71,10 +71,10 @@ class TuneOptions(shared_options.ModelOptions):
     )
     folds: int | None = declarations.option(
         "--folds",
-        "Divide the corpus into N parts to judge settings.",
+        "Divide the corpus into N parts to evaluate settings.",
         group="answer",
         type=shared_options.WholeNumber(2),
-        shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with --try alone",
+        shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with only --try",
     )
     seed: int = shared_options.seed_field("Seed of the division into folds.", group="answer")
     output: str = shared_options.output_field("table tsv csv json jsonl", "Rows are settings.")
@@ -100,9 +100,9 @@ def command(
 
     Without --try it tries settings that are known to be good for 60 seconds: all on a sample of the
     documents, and the better ones on more and more of them. The default is always tried, and is
-    kept unless another setting is significantly better. The figures of the best setting are a
-    little too good, because it was chosen by them; the output also has a figure that is not. Ctrl-C
-    prints what was tried so far and writes no model.
+    kept unless another setting is significantly better. The metrics of the best setting are a little
+    too good, because it was chosen by them; the output also has a corrected metric. Ctrl-C prints
+    the results so far and writes no model.
 
     \b
     Examples:
@@ -146,7 +146,7 @@ def command(
     if problems:
         # Some of the settings that are tried without --try are not possible for every corpus.
         report = messages.warn if options.tries else messages.notify
-        report(f"left out: {join_names(problems, messages.MAX_LISTED)}")
+        report(f"skipped: {join_names(problems, messages.MAX_LISTED)}")
     record = {"for": options.goal, "model": model_path, **search.to_dict(train_command)}
     write_trials(options.output, {**record, "left_out": problems})
     counted.source.report_notices()

@@ -30,8 +30,8 @@ class UpdateOptions(shared_options.ModelOptions):
 
     once: bool = declarations.common_option(
         "--once",
-        "Skip documents that the model has learnt already. The ledger in the model file remembers "
-        "them. A document whose label changed moves to the new one.",
+        "Skip documents that are in the ledger of the model file. A document with a new label "
+        "moves to this label.",
         group="documents",
     )
 
@@ -55,15 +55,15 @@ def command(
     replacement: ReplacementOptions,
     cluster: ClusterOptions,
 ) -> None:
-    """Add the documents of a corpus to a model, new classes and new terms included.
+    """Add the documents of a corpus to a model, with new classes and new terms.
 
     The result is the model that training on all documents at once makes, byte for byte. Documents
-    are read and counted like those of training. A model that does not follow from counts alone
+    are read and counted like the training documents. Models that do not follow from counts
     (logistic, gaussian, --weighting tfidf) cannot be updated.
 
-    Without --once a document that is learnt twice counts twice, as in training. With --once the
-    model file has a ledger of what was learnt with --once, by nbtext train --once or here. Equal
-    texts are one document. The ledger holds no copy of them.
+    Without --once, a document that is added twice counts twice. With --once, the model file has a
+    ledger of the documents added with --once, by nbtext train or here. Equal texts are one document.
+    The ledger contains no text.
 
     Documents are counted before the model is locked. classify and other commands that read the
     model never wait.
@@ -102,7 +102,7 @@ def command(
         else:
             counted = count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler)
     except NoDocumentsError:
-        messages.notify("there is nothing to learn")
+        messages.notify("there are no documents to add")
         source.report_notices()
         return
     result = update(model_path, model, counted, unlabelled, **replacement.lock_settings)
@@ -126,19 +126,16 @@ def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus)
     if ledger_update is not None:
         if not result.had_ledger:
             n_before = format_quantity(result.n_documents_before, "document")
-            messages.warn(
-                f"the model had no ledger, so {n_before} that it learnt before may be learnt again"
-            )
+            messages.warn(f"the model had no ledger, so {n_before} may be counted twice")
         messages.notify(
-            f"learnt {format_quantity(ledger_update.n_new, 'document')}; moved from another class: "
+            f"added {format_quantity(ledger_update.n_new, 'document')}; moved from another class: "
             f"{ledger_update.n_moved:,}, known already: {ledger_update.n_known:,}, repeated: "
             f"{ledger_update.n_repeated:,}"
         )
     elif result.had_ledger:
         n_added = format_quantity(counted.counts.table.n_documents, "document")
         messages.warn(
-            "learnt without --once, so the ledger does not know them and nbtext update --once "
-            f"would learn them again: {n_added}"
+            f"added without --once, so nbtext update --once would add them again: {n_added}"
         )
 
 
@@ -160,6 +157,6 @@ def _report_repeated_documents(model: TextClassifier, added: CorpusCounts) -> No
     if not leaks.is_accidental:
         repeated = leaks.describe(added.labelled_statistics.n_documents)
         messages.notify(
-            f"learnt before, and counted twice now: {repeated}; use --once, here and in training, "
+            f"added before, and counted twice now: {repeated}; use --once, here and in training, "
             "to skip them"
         )

@@ -45,13 +45,12 @@ class ReplacementOptions:
 
     backup: bool = declarations.option(
         "--backup",
-        "Keep the old model beside the new one. Its name then ends with .1.",
+        "Keep the old model in the same folder, with .1 at the end of its name.",
         group="output",
     )
     lock_timeout: float = declarations.option(
         "--lock-timeout",
-        "Wait at most so long while another process writes the model. After that the exit status "
-        "is 5.",
+        "Wait at most this time while another process writes the model, then exit with status 5.",
         group="process",
         type=NumberInRange(0),
         default=60.0,
@@ -68,8 +67,8 @@ def unlabelled_field(**attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_unlabelled`."""
     return declarations.common_option(
         "--unlabelled",
-        "Also learn from these documents without labels, if left-out labelled documents are then "
-        "answered better. Give it once for each path. Unless --weighting is given, left-out "
+        "Also train on these documents without labels, if held-out labelled documents are then "
+        "predicted better. Repeat the option for each path. Unless --weighting is given, held-out "
         "documents also choose between counts and log.",
         group="documents",
         multiple=True,
@@ -86,9 +85,9 @@ class SemiSupervisionOptions:
     unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
     seeds: str | None = declarations.option(
         "--seeds",
-        "Give classes words. A line of FILE has a class, a tab and a word, and optionally a tab "
-        "and its pseudo-count, by default 10. A word after ! speaks against the class. With "
-        "--unlabelled, CORPUS may be left out.",
+        "Add words for the classes. A line of FILE has a class, a tab and a word, and optionally "
+        "a tab and its pseudo-count, by default 10. A word after ! counts against the class. With "
+        "--unlabelled, CORPUS is optional.",
         group="documents",
         type=INPUT_PATH,
         is_late=True,
@@ -104,7 +103,7 @@ class ModelChangeOptions:
 
     label: str | None = declarations.common_option(
         "--label",
-        "Class of all documents of CORPUS, which are then read like those of classify: a file, or "
+        "Class of all documents of CORPUS, which are then read as classify reads them: a file, or "
         "- for one document on standard input.",
         group="documents",
         metavar="TEXT",
@@ -112,7 +111,7 @@ class ModelChangeOptions:
     unlabelled: tuple[str, ...] = unlabelled_field()
     drop_unlabelled: bool = declarations.option(
         "--drop-unlabelled",
-        "Forget what the model learnt from documents without labels.",
+        "Drop the counts of unlabelled documents from the model.",
         group="documents",
     )
 
@@ -147,8 +146,7 @@ def read_unlabelled(
     if are_text_files:
         reading = replace(reading, format="lines")
         messages.notify(
-            f"{paths[0]}: read as lines, a document each; for files that are one document each, "
-            "give their folder"
+            f"{paths[0]}: each line is a document; for files of one document each, use their folder"
         )
     source = CommandCorpus(replace(documents, paths=paths), reading, labelled=False)
     unlabelled = UnlabelledDocuments.from_documents(model.analysis, source.iter_readable())
@@ -269,8 +267,8 @@ def report_model(
     if unlabelled_summary is not None and not model.counts.uses_unlabelled:
         unused = format_quantity(unlabelled_summary.documents, "unlabelled document")
         messages.notify(
-            f"{unused} not used: left-out documents are answered best without them, so the "
-            "model is that of the labelled documents alone"
+            f"{unused} not used: held-out documents are predicted best without them, so the model "
+            "has only the labelled documents"
         )
     size = _describe_size(model, has_class_sizes=old_model is None)
     if old_model is None:
