@@ -28,23 +28,27 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading, UnreadableAllowance
 
     ProgressCallback = Callable[[int, int], object]
-    """Called with the number of documents and the number of bytes that were read so far."""
+    """Takes the number of documents and the number of bytes that were read so far."""
 
 Item = TypeVar("Item")
 
 MAX_NAMED_PROBLEMS_PER_SHARD = 10
-"""Number of unreadable documents of a shard that are reported by name, before they are counted."""
+"""Number of unreadable documents of a shard that are reported by name; others are only counted."""
 
 MAX_COUNTED_FILES = 1_000_000
 """Number of files above which the size of a corpus counts as unknown, to save time."""
+
+_STANDARD_INPUT = 0
+"""The file descriptor of standard input."""
 
 
 class Progress(NamedTuple):
     """The amount of a corpus that was read."""
 
     documents: int
+    """Number of documents that were read."""
     bytes: int
-    """Number of bytes of document files; 0 for directories of files."""
+    """Number of bytes that were read from files of documents; 0 for directories of files."""
     is_done: bool = False
     """Whether reading has ended or failed, so that this is the last report."""
 
@@ -66,13 +70,13 @@ class Corpus:
     on_error: str = "record"
     """Treatment of unreadable documents.
 
-    ``record``: keep documents with their problem if labels are not needed, else drop them.
-    ``skip``: drop documents. ``fail``: stop reading.
+    ``record``: keep the documents with their problems; `iter_readable`, and readers of labelled
+    documents, drop them. ``skip``: drop the documents. ``fail``: stop reading.
     """
     on_problem: Callable[[str, DocumentError], object] = ignore
     """Called with the name and the problem of each document that is dropped.
 
-    Only the first dropped documents of a shard are reported; `Notices.n_unnamed` counts the next.
+    Only the first dropped documents of a shard are reported; `Notices.n_unnamed` counts the others.
     """
     on_progress: Callable[[Progress], object] | None = None
     """Called about 20 times a second while documents are read."""
@@ -96,13 +100,13 @@ class Corpus:
     failure: NbtextError | None = field(default=None, init=False)
     """The error that stopped reading after at least one document; see `raise_deferred`.
 
-    The documents that were read before are still classified.
+    It is deferred so that the documents before it are classified.
     """
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield every document, including unreadable documents unless ``on_error`` excludes them.
+        """Yield all documents, including unreadable documents unless ``on_error`` excludes them.
 
-        An error after the first document is deferred; see `defer_error`.
+        An error after the first document is not raised; see `defer_error`.
         """
         has_yielded = False
         try:
@@ -113,7 +117,7 @@ class Corpus:
             self.defer_error(problem, has_yielded=has_yielded)
 
     def iter_readable(self) -> Iterator[Document]:
-        """Yield the readable documents. Errors are not deferred."""
+        """Yield the readable documents. Raise errors immediately."""
         return self._read(self._skipping_options)
 
     def defer_error(self, problem: NbtextError, *, has_yielded: bool) -> None:
@@ -128,31 +132,32 @@ class Corpus:
             raise self.failure
 
     def list_whole_paths(self) -> tuple[Iterator[Shard], ReaderOptions]:
-        """Return one shard per path, and the options with which this process reads them.
+        """Return one shard per path, and the options with which this process reads the shards.
 
-        With these options, reports are passed on immediately.
+        With these options, reading calls ``on_problem`` immediately.
         """
         return map(Shard, self.paths), self._skipping_options
 
     def split_into_shards(
         self, size: int = SHARD_BYTES, *, is_local: bool = True
     ) -> tuple[Iterator[Shard], ReaderOptions]:
-        """Return shards of about ``size`` bytes, and the options to read them.
+        """Return shards of about ``size`` bytes, and the options to read the shards.
 
-        ``is_local``: processes of this machine read them. Readers collect reports in a
-        `ShardReport`, which `add_report` then passes on.
+        ``is_local`` states that processes of this machine read the shards. A process collects its
+        reports in a `ShardReport`, to be passed to `add_report`.
         """
-        needs_readable = self.labelled or self.relabel
+        needs_readable = self.labelled or self.relabel is not None
         options = self._skipping_options if needs_readable else self._options
         shards = split_corpus(self.paths, self._options, size, is_local=is_local)
         return shards, replace(options, on_unreadable=None)
 
     def add_report(self, report: ShardReport) -> None:
-        """Pass on the reports of a shard, and add its counts."""
+        """Call ``on_problem`` for the problems of a shard, and add its notices and counts."""
         for name, problem in report.problems:
             self._report_unreadable(name, problem)
-        n_unnamed = report.notices.n_unnamed
         self.notices.add(report.notices)
+        # `_report_unreadable` has counted the documents with a name.
+        n_unnamed = report.notices.n_unnamed
         self.n_documents += report.n_documents + n_unnamed
         self.n_unreadable += report.n_unreadable + n_unnamed
 
@@ -169,12 +174,13 @@ class Corpus:
             )
 
     def _report_unreadable(self, name: str, problem: DocumentError) -> None:
+        """Count an unreadable document that is dropped, and call ``on_problem``."""
         self.n_documents += 1
         self.n_unreadable += 1
         self.on_problem(name, problem)
 
     def _count_unreadable(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield documents and count them; call `check_unreadable` at the end."""
+        """Yield documents and count each; after the last, call `check_unreadable`."""
         for document in documents:
             self.n_documents += 1
             if document.problem is not None:
@@ -183,6 +189,7 @@ class Corpus:
         self.check_unreadable()
 
     def _read(self, options: ReaderOptions) -> Iterator[Document]:
+        """Yield the documents of all paths in this process, and report the progress."""
         shards = map(Shard, self.paths)
         documents: Iterator[Document] = chain.from_iterable(
             read_shard(shard, options) for shard in shards
@@ -196,14 +203,14 @@ class Corpus:
 
     @property
     def _skipping_options(self) -> ReaderOptions:
-        """Options that skip unreadable documents, where ``record`` would keep them."""
+        """The options of the readers, with ``record`` replaced by ``skip``."""
         if self.on_error == "record":
             return replace(self._options, on_error="skip")
         return self._options
 
     @cached_property
     def _options(self) -> ReaderOptions:
-        """Arguments of the readers, cached because detecting formats and columns takes time."""
+        """The options of the readers, cached because detecting formats and columns takes time."""
         reading = resolve_reading(self.reading, self.paths, labelled=self.labelled)
         options = create_reader_options(
             reading,
@@ -228,8 +235,8 @@ class Corpus:
     def watch_progress(self) -> Iterator[Callable[[int, int], None] | None]:
         """Yield a `ProgressCallback`; None if nobody watches.
 
-        It calls ``on_progress``, and shows the progress if `nbtext.progress` is watched. At the
-        end, ``on_progress`` is called once more, with ``is_done``.
+        The callback calls ``on_progress``, and shows the progress if `nbtext.progress` is watched.
+        At the end of the context, ``on_progress`` is called once more, with ``is_done``.
         """
         on_progress = self.on_progress or ignore
         is_watched = False
@@ -240,7 +247,7 @@ class Corpus:
         if self.on_progress is None and not is_watched:
             yield None
             return
-        progress = Progress(0, 0)
+        progress = Progress(documents=0, bytes=0)
         with start_progress("document") if is_watched else nullcontext(ignore) as show_progress:
 
             def update(n_documents: int, n_bytes: int) -> None:
@@ -282,36 +289,38 @@ class Corpus:
 
 @dataclass()
 class ShardReport:
-    """The reports from reading a shard, or from some of its consecutive documents."""
+    """The reports of a process about a shard, or about some consecutive documents of a shard."""
 
     shard_index: int = 0
     """Index of the shard in the corpus."""
     notices: Notices = field(default_factory=Notices)
     n_documents: int = 0
-    """Number of documents that were read, including unreadable ones that are kept."""
+    """Number of documents that were read, without dropped documents."""
     n_unreadable: int = 0
     """Number of unreadable documents that are kept with their problem."""
     n_bytes_read: int = 0
-    """Number of bytes that were read, if documents come from a file of documents."""
+    """Number of bytes that were read from a file of documents."""
     problems: list[tuple[str, DocumentError]] = field(default_factory=list)
-    """Names and problems of the first unreadable documents that are not kept."""
+    """Names and problems of the first unreadable documents that were dropped."""
     names: list[str] = field(default_factory=list)
+    """Names of the readable documents; empty if the caller needs no notes."""
     notes: list[Any] = field(default_factory=list)
-    """One note per readable document; empty unless the caller takes notes."""
+    """What the caller notes about each readable document; empty if it needs no notes."""
     failure: BaseException | None = None
     """The exception that stopped the work after these documents."""
 
     def add_problem(self, name: str, problem: DocumentError) -> None:
-        """Record an unreadable document: by name if it is one of the first, else count it."""
+        """Record a dropped document by its name if it is one of the first, else only count it."""
         if len(self.problems) < MAX_NAMED_PROBLEMS_PER_SHARD:
             self.problems.append((name, problem))
         else:
             self.notices.n_unnamed += 1
 
     def redirect_reports(self, options: ReaderOptions) -> ReaderOptions:
-        """Return options whose reports go to this object.
+        """Return options that add notices and dropped documents to this object.
 
-        Options that have a callback for unreadable documents are returned unchanged.
+        Return options that have a callback for unreadable documents unchanged: their reports go
+        directly to the corpus.
         """
         if options.on_unreadable is not None:
             return options
@@ -319,7 +328,7 @@ class ShardReport:
 
 
 def report_progress(documents: Iterable[Item], on_progress: ProgressCallback) -> Iterator[Item]:
-    """Yield documents, and report the documents and bytes read, regularly and at the end."""
+    """Yield documents or blocks; report the number of documents and bytes, also at the end."""
     from nbtext.progress import Pace
 
     n_documents = 0
@@ -340,7 +349,7 @@ def count_item_documents(item: object) -> int:
 
 
 def _count_files(paths: Sequence[str]) -> int | None:
-    """Return the number of files in and below the paths; None if there are too many."""
+    """Return the number of files in and below the paths; None if above `MAX_COUNTED_FILES`."""
     from nbtext.corpus.directory import scan_files
 
     files = islice(scan_files(paths, labelled=False), MAX_COUNTED_FILES + 1)
@@ -349,11 +358,11 @@ def _count_files(paths: Sequence[str]) -> int | None:
 
 
 def _sum_file_sizes(paths: Sequence[str]) -> int | None:
-    """Return the total number of bytes of all files; None if one is not a regular file."""
+    """Return the total number of bytes of all files; None if a file is not a regular file."""
     total = 0
     for path in paths:
         try:
-            status = os.stat(0 if path == "-" else path)
+            status = os.stat(_STANDARD_INPUT if path == "-" else path)
         except (OSError, ValueError):
             return None
         if not stat.S_ISREG(status.st_mode):

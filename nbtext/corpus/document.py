@@ -47,16 +47,17 @@ class Document(NamedTuple):
     """The name of the document, such as ``path:line``."""
     label: Label | None = None
     text: bytes = b""
-    """The text: valid UTF-8 after decoding, before it the stored bytes."""
+    """The text in valid UTF-8; before decoding, the stored bytes."""
     fields: Fields = ()
+    """Pairs of a name and a content; see `nbtext.document_fields`."""
     values: tuple[str, ...] = ()
     """Attribute values, normalised by `Attributes.normalise_values`; empty before decoding."""
     problem: DocumentError | None = None
     """Why the document could not be read; None if it could."""
     columns: tuple[str, ...] = ()
-    """Values of the requested extra columns, in order; empty if the document is unreadable.
+    """Values of the extra columns that the caller requested; empty if the document is unreadable.
 
-    Before decoding, the values of all `ReaderOptions.columns`.
+    Before decoding, the field contains the values of all `ReaderOptions.columns`.
     """
     weight: int = WEIGHT_UNIT
     """Number of documents that this document counts for, in units of 1 / `WEIGHT_UNIT`."""
@@ -68,7 +69,7 @@ class Document(NamedTuple):
 
     @property
     def display_text(self) -> str:
-        """The document for people to read: the text, with the fields as lines, without values."""
+        """The document for people: the text, and each field as a line. Values are omitted."""
         return render_document(self.text, self.fields).decode()
 
 
@@ -80,7 +81,7 @@ def count_document_bytes(document: Document) -> int:
 def collect_contents(
     documents: Sequence[Document],
 ) -> tuple[list[bytes], list[Fields], list[tuple[str, ...]]]:
-    """Return the texts, the fields and the values of documents as three lists, for counting."""
+    """Return the lists of the texts, of the fields and of the values of documents."""
     return (
         [document.text for document in documents],
         [document.fields for document in documents],
@@ -106,7 +107,7 @@ class Notices:
 
     @property
     def findings(self) -> Iterator[Finding]:
-        """Findings that rarely need any action."""
+        """Findings from these notices. They rarely need any action."""
         if self.transcoded:
             n_documents = format_quantity(self.transcoded, "document")
             detail = f"not valid UTF-8 and read as Windows-1252: {n_documents}"
@@ -120,7 +121,7 @@ class Notices:
             yield Finding("documents", PASSED, detail)
 
     def add(self, other: Notices) -> None:
-        """Add the notices of a later shard."""
+        """Add the notices of a later shard to this object."""
         self.transcoded += other.transcoded
         self.replaced += other.replaced
         self.unlabelled += other.unlabelled
@@ -147,7 +148,7 @@ class ByteRange(NamedTuple):
 
     start: int
     end: int | None
-    """None: the end of the file."""
+    """End of the range; None: the end of the file."""
     lines_before: int
     """Number of lines of the file before the range."""
     records_before: int
@@ -157,25 +158,25 @@ class ByteRange(NamedTuple):
     n_compressed_bytes: int = 0
     """Number of bytes of the compressed file that were read to unpack this range."""
     failure: PathError | None = None
-    """Why the file cannot be read beyond the content."""
+    """Why the file cannot be read beyond ``content``; None if it can."""
     reads_from_start: bool = False
-    """Whether the reader must read, and unpack, the file from its start to reach the range."""
+    """Whether the reader can reach the range only if it reads the file from its start."""
 
 
-WHOLE_FILE = ByteRange(0, None, 0, 0, reads_from_start=True)
+WHOLE_FILE = ByteRange(start=0, end=None, lines_before=0, records_before=0, reads_from_start=True)
 
 
 class ColumnPositions(NamedTuple):
-    """Positions of the different kinds of columns in `ReaderOptions.columns`."""
+    """Positions of columns in `ReaderOptions.columns`, by the purpose of the column."""
 
     attributes: slice
-    fields: slice
-    """Positions of the tag columns."""
+    tags: slice
     weight: int
-    """Only meaningful if weights are read."""
+    """Position of the weight; meaningful only if weights are read."""
     condition: int
-    """Only meaningful if documents are selected by a column."""
+    """Position of the condition column; meaningful only if a column has the row condition."""
     extra: slice
+    """Positions of the extra columns that the caller requested."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +191,8 @@ class ReaderOptions:
     columns: tuple[str, ...] = ()
     """Columns to read in addition to label, text and id.
 
-    First the attributes and the tag columns, whose values may be missing, then the weight, the
-    condition column, and the extra columns.
+    The order is: attributes, tag columns, weight, condition column, extra columns. JSON records may
+    lack the values of attributes and tag columns.
     """
     attributes: Attributes = NO_ATTRIBUTES
     tag_columns: tuple[str, ...] = ()
@@ -199,7 +200,7 @@ class ReaderOptions:
     weight_column: str | None = None
     """The column of document weights; None if weights are not read."""
     byte_range: ByteRange = WHOLE_FILE
-    """The part of a file of documents to read."""
+    """The part of the file that is read."""
     accepts_blocks: bool = False
     """Whether the caller accepts blocks of labelled texts without names."""
     on_error: str = "record"
@@ -213,10 +214,13 @@ class ReaderOptions:
     relabel: Callable[[Document, Notices], Document] | None = None
     """Returns a document with its label replaced, and may add notices; None: keep all labels."""
     row_condition: tuple[str, bool] | None = None
-    """A value of the condition column or header; and True if documents must have this value, False
-    if they must not have it. None: read all documents."""
+    """The condition on a column or mail header that documents must meet; None: read all documents.
+
+    The condition is a value, and a flag: True if documents must have the value, False if they must
+    not have it.
+    """
     condition_header: str = ""
-    """The mail header to which the condition applies; empty: it applies to a column."""
+    """The mail header that must meet ``row_condition``; empty: a column must meet it."""
     is_only_path: bool = False
     """Whether the corpus consists of a single path."""
     allowed_folder: str | None = None
@@ -237,27 +241,28 @@ class ReaderOptions:
     @cached_property
     def column_positions(self) -> ColumnPositions:
         """Positions of the values in the ``columns`` of a document that is not yet decoded."""
-        fields_start = len(self.attributes.names)
-        fields_end = fields_start + len(self.tag_columns)
-        weight_end = fields_end
+        n_attributes = len(self.attributes.names)
+        tags_end = n_attributes + len(self.tag_columns)
+        weight_end = tags_end
         if self.weight_column is not None:
             weight_end += 1
         condition_end = weight_end
         if self.row_condition is not None and not self.condition_header:
             condition_end += 1
         return ColumnPositions(
-            attributes=slice(0, fields_start),
-            fields=slice(fields_start, fields_end),
-            weight=fields_end,
+            attributes=slice(n_attributes),
+            tags=slice(n_attributes, tags_end),
+            weight=tags_end,
             condition=weight_end,
             extra=slice(condition_end, None),
         )
 
     @cached_property
     def can_yield_blocks(self) -> bool:
-        """Whether readers may yield blocks of documents in place of documents.
+        """Whether readers may yield blocks of documents instead of single documents.
 
-        The caller must accept blocks, and documents must have only a label and a text in UTF-8.
+        The caller must accept blocks, and each document must consist of a label and a text in
+        UTF-8.
         """
         reading = self.reading
         return (
@@ -282,7 +287,7 @@ class ReaderOptions:
 
 
 def get_delimiter(reading: Reading) -> str:
-    """Return the character between two cells of a table: as set, else the default of the format."""
+    """Return the character between the cells of a table: the setting, else the format's default."""
     return reading.delimiter or ("," if reading.format == "csv" else "\t")
 
 

@@ -128,7 +128,7 @@ class DocumentDecoder:
         """Return the clean fields of a document: from its columns, its reader or its body."""
         fields = document.fields or body_fields
         if self._tag_names:
-            tag_texts = document.columns[self._options.column_positions.fields]
+            tag_texts = document.columns[self._options.column_positions.tags]
             fields = [
                 (name, tag_text.encode())
                 for name, tag_text in zip(self._tag_names, tag_texts, strict=True)

@@ -371,7 +371,7 @@ def _create_record_parser(options: ReaderOptions) -> RecordParser:
     reading = options.reading
     label_key = reading.label_column or "label"
     text_keys = options.list_text_columns("text")
-    n_optional = options.column_positions.fields.stop
+    n_optional = options.column_positions.tags.stop
     optional_keys = options.columns[:n_optional]  # attributes and tag columns
     required_keys = options.columns[n_optional:]
 

@@ -41,19 +41,22 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Names
 
+_DECODED_STARTS = (BOM_UTF8, b"%PDF-")
+"""Starts of a text that decoding removes or rejects, although the text is valid UTF-8."""
+
 
 def read_corpus(
     paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()
 ) -> Iterator[Document]:
     """Yield the documents of the paths in order; an unreadable document has its problem.
 
-    ``labelled``: each document needs a label.
-    ``columns``: extra columns whose values each document gets as text, by name (which implies a
-    header) or by number from 1; for jsonl, keys. An empty cell and null become an empty text; a
-    missing key is a problem of the document.
+    If ``labelled``, each document needs a label. ``columns`` are extra columns, whose values each
+    document gets as text: names of columns, numbers of columns from 1, or keys of JSON objects. A
+    name implies that the table has a header. An empty cell and null become an empty text. A missing
+    key is a problem of the document.
 
     Raise `PathError` for a path that cannot be read completely, and `UsageError` for settings that
-    do not fit.
+    do not fit the format.
     """
     resolved_reading = resolve_reading(reading, paths, labelled=labelled)
     options = create_reader_options(resolved_reading, notices, labelled=labelled, columns=columns)
@@ -62,9 +65,9 @@ def read_corpus(
 
 
 def read_shard(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
-    """Yield the documents of a shard, or, where ``options`` allow it, blocks of documents.
+    """Yield the documents of a shard; if ``options`` allow blocks, also `LabelledBlock`.
 
-    A `LabelledBlock` has many labelled texts without names.
+    The texts in a block have no names. With blocks, documents may be yielded in another order.
     """
     reading = options.reading
     items = _read_undecoded(shard, options)
@@ -85,12 +88,20 @@ def read_shard(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
 
 
 def _count_item_bytes(item: LabelledBlock | Document) -> int:
-    """Return the size of a document with a separator; for a block, the size that ends a group."""
+    """Return the number of bytes with which an item counts for the size of a group.
+
+    A block counts as a full group, so that it is yielded immediately. A document counts as its text
+    with a separator.
+    """
     return LINE_BLOCK_BYTES if isinstance(item, LabelledBlock) else len(item.text) + 1
 
 
 def _filter_documents(documents: Iterable[Document], options: ReaderOptions) -> Iterator[Document]:
-    """Yield documents with replaced labels; treat unreadable ones as ``on_error`` says."""
+    """Replace the labels of documents, and yield all but those that ``on_error`` drops.
+
+    Call ``on_unreadable`` for each dropped document. Raise `DocumentError` for an unreadable
+    document if ``on_error`` is ``fail``.
+    """
     relabel = options.relabel
     if relabel is not None:
         documents = (relabel(document, options.notices) for document in documents)
@@ -106,9 +117,9 @@ def _filter_documents(documents: Iterable[Document], options: ReaderOptions) -> 
 
 
 def _read_undecoded(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
-    """Return the documents, or blocks of documents, that the reader of the format yields.
+    """Return the documents and blocks that the reader of the format yields.
 
-    For a table or JSON records, add warnings about columns to the notices.
+    For a table or JSON records, also add warnings about columns to the notices.
     """
     layout = options.reading.layout
     read = load_reader(layout)
@@ -117,7 +128,7 @@ def _read_undecoded(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
         from nbtext.corpus.mailboxes import read_message
 
         read_file = read_message if layout.is_mail else read_listed_file
-        files = shard.files or read(shard.path, options)
+        files = read(shard.path, options) if shard.files is None else shard.files
         return (read_file(file, options) for file in files)
     is_file_start = shard.byte_range.start == 0
     if layout.has_columns and is_file_start:
@@ -132,24 +143,25 @@ def _read_undecoded(shard: Shard, options: ReaderOptions) -> Iterator[Any]:
 def _collect_plain_documents(
     items: Sequence[LabelledBlock | Document], max_document_bytes: int
 ) -> tuple[list[LabelledBlock], list[Document]]:
-    """Return blocks of the documents whose text needs no decoding, and the remaining documents."""
+    """Return blocks and the remaining documents.
+
+    A new block is added for the labelled documents whose text needs no decoding.
+    """
     blocks = [item for item in items if isinstance(item, LabelledBlock)]
     documents = [item for item in items if not isinstance(item, LabelledBlock)]
     # One test of all texts together is usually enough.
     joined = b"\n".join([document.text for document in documents])
-    are_all_plain = is_plain(joined) and BOM_UTF8 not in joined and b"%PDF-" not in joined
+    are_all_plain = is_plain(joined) and not any(start in joined for start in _DECODED_STARTS)
     remaining_documents = []
     labels = []
     texts = []
     for document in documents:
         text = document.text
-        if (
-            document.problem is None
-            and document.label
-            and not document.fields
-            and len(text) <= max_document_bytes
-            and (are_all_plain or (is_plain(text) and not text.startswith((BOM_UTF8, b"%PDF-"))))
-        ):
+        needs_no_decoding = are_all_plain or (
+            is_plain(text) and not text.startswith(_DECODED_STARTS)
+        )
+        is_labelled_text = document.problem is None and document.label and not document.fields
+        if needs_no_decoding and is_labelled_text and len(text) <= max_document_bytes:
             labels.append(document.label)
             texts.append(text)
         else:
@@ -160,17 +172,17 @@ def _collect_plain_documents(
 
 
 def read_document_bytes(name: str, body: bytes, reading: Reading) -> Document:
-    """Return the document in ``body``, the bytes of a file; an unreadable one has its problem."""
+    """Return the document in the bytes of a file; if they are unreadable, it has its problem."""
     file_reading = replace(reading, format="dir", file_column=None)
     options = create_reader_options(file_reading, Notices(), labelled=False)
     decoder = DocumentDecoder(options)
-    return next(decoder.decode([Document(name, None, body)]))
+    return next(decoder.decode([Document(name, text=body)]))
 
 
 def _find_row_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str, str]]:
     """Yield pairs of a message about how a table may be misread, and advice.
 
-    Raise `UsageError` for a header that is a row of data by the settings.
+    Raise `UsageError` if the settings make the header of the table a row of data.
     """
     from nbtext.corpus.detection.columns import check_header, find_table_warnings
 
@@ -181,7 +193,7 @@ def _find_row_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str,
     except UsageError as problem:
         problem.where = path
         raise
-    # If the text column is also an extra column, as for label --take, its texts are not checked.
+    # For label --take, the text column contains ids, and is also an extra column.
     if rows and reading.text_column not in options.columns:
         uses_all_rows = options.labelled and options.row_condition is None
         folder = os.path.dirname(path)
@@ -191,7 +203,7 @@ def _find_row_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str,
 def _find_record_warnings(path: str, options: ReaderOptions) -> Iterator[tuple[str, str]]:
     """Yield pairs of a message about how JSON objects may be misread, and advice.
 
-    Yield nothing unless all objects are used for training.
+    There are no pairs unless all objects are used for training.
     """
     from nbtext.corpus.detection.columns import find_record_warnings, parse_first_records
 
@@ -208,10 +220,10 @@ def create_reader_options(
     columns: Names = (),
     condition: str | None = None,
 ) -> ReaderOptions:
-    """Return the arguments of readers, from resolved settings and arguments of `read_corpus`.
+    """Return the arguments of readers, given resolved settings and arguments of `read_corpus`.
 
-    ``condition``: ``NAME=VALUE`` or ``NAME!=VALUE`` of a column or mail header. Raise `UsageError`
-    if the arguments do not fit the format.
+    ``condition`` is ``NAME=VALUE`` or ``NAME!=VALUE``, with the name of a column or mail header.
+    Raise `UsageError` if the arguments do not fit the format.
     """
     attributes = Attributes.from_settings(reading)
     tag_columns: tuple[str, ...] = ()
@@ -220,16 +232,17 @@ def create_reader_options(
     weight_column = reading.weight_column
     if not labelled or weight_column == NO_TEXT:
         weight_column = None
-    condition_name, row_condition = _parse_condition(condition or "")
-    has_headers = reading.document in ("mail", KIND_BY_NAME) and not reading.has_columns
-    condition_header = condition_name if has_headers else ""
-    condition_column = "" if has_headers else condition_name
-    all_columns = (
-        *attributes.names,
-        *tag_columns,
-        *filter(None, (weight_column, condition_column)),
-        *columns,
-    )
+    condition_name, row_condition = _parse_condition(condition)
+    single_columns = []
+    if weight_column is not None:
+        single_columns.append(weight_column)
+    condition_header = ""
+    if reading.document in ("mail", KIND_BY_NAME) and not reading.has_columns:
+        condition_header = condition_name
+    elif condition_name:
+        single_columns.append(condition_name)
+    # `ColumnPositions` relies on this order.
+    all_columns = (*attributes.names, *tag_columns, *single_columns, *columns)
     _check_options(reading, all_columns, condition_name, labelled=labelled)
     return ReaderOptions(
         reading=reading,
@@ -244,24 +257,24 @@ def create_reader_options(
     )
 
 
-def _parse_condition(condition: str) -> tuple[str, tuple[str, bool] | None]:
-    """Return the name in a condition, and a pair: its value, and False if it is negated.
+def _parse_condition(condition: str | None) -> tuple[str, tuple[str, bool] | None]:
+    """Return the name in a condition, and the condition as `ReaderOptions.row_condition`.
 
-    For an empty condition, the pair is None.
+    Without a condition, return an empty name and None.
 
     >>> _parse_condition("part=train"), _parse_condition("part!=test")
     (('part', ('train', True)), ('part', ('test', False)))
     """
-    name, _, value = condition.partition("=")
-    if not name:
+    if condition is None:
         return "", None
+    name, _, value = condition.partition("=")
     return name.removesuffix("!"), (value, not name.endswith("!"))
 
 
 def _check_options(
     reading: Reading, columns: Names, condition_name: str, *, labelled: bool
 ) -> None:
-    """Raise `UsageError` if settings or columns do not fit the format."""
+    """Raise `UsageError` if settings, columns or a condition do not fit the format."""
     file_format = reading.format
     layout = reading.layout
     is_mail_possible = reading.document in ("mail", KIND_BY_NAME)
