@@ -1,6 +1,6 @@
 """Decode bytes of any encoding to UTF-8, and detect encodings and binary content.
 
-All readers use this file. Whether a declared charset exists is decided in `nbtext.charsets`.
+All readers use this file. `nbtext.charsets` finds the codec of a charset that a document declares.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    # UTF-32's mark starts with UTF-16's, so it must come first.
+    # The mark of UTF-32 starts with the mark of UTF-16, so UTF-32 must come first.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-
 _ASCII_LABELS = ("us-ascii", "ascii", "ansi_x3.4-1968")
-"""Charset labels to ignore: programs that support no charsets declare them for any bytes."""
+"""Charset labels to ignore, because programs without support of charsets use them for any bytes."""
 
 _STRUCTURE_CHARS = '\r\n\t,;|"'
 """Characters that separate records and cells."""
 
 _NUL_TO_ACK = bytes(range(7))
+"""The control characters from NUL (0) to ACK (6)."""
+
 _BINARY_BYTES = bytes([*_NUL_TO_ACK, *range(14, 27), *range(28, 32), 127])
 """Control bytes that do not occur in texts in UTF-8 or in a single-byte encoding.
 
-The same set as in file(1): all control bytes except BEL, BS, white space and ESC.
+They are all control bytes except BEL, BS, white space and ESC, as in the program file(1).
 """
 
 _MAX_STRAY_BINARY_BYTES = 4
-"""Number of binary bytes that a text of any length may contain by accident."""
+"""Number of `_BINARY_BYTES` that a text of any length may contain by accident."""
 
 _BYTES_PER_BINARY_BYTE = 20
-"""A text may contain one binary byte in 20 bytes; compressed data has about one in ten."""
+"""A text may have one of the `_BINARY_BYTES` in 20 bytes; compressed data has about one in ten."""
 
 _SIGNATURES = {
     rb"\x89PNG\r\n\x1a\n": "a PNG image",
@@ -68,15 +69,16 @@ _SIGNATURES = {
     rb".{4}ftyp": "an MP4 recording",
     rb".{257}ustar": "a tar archive",
 }
-"""Kinds of binary files by a pattern of their first bytes.
+"""Descriptions of binary files, by a pattern of the first bytes.
 
-A text may start with some of these, but then contains no `_BINARY_BYTES`.
+A text may start with some of these patterns, but only a binary file also contains control bytes.
 """
 
 WIDE_ENCODING_PROBE_BYTES = 256
 """Number of first bytes from which UTF-16 and UTF-32 are detected."""
 
 _MIN_UTF16_CHARS = 4
+"""Minimum number of characters from which UTF-16 without a byte order mark is detected."""
 
 
 class DecodingIssues(NamedTuple):
@@ -92,16 +94,17 @@ NO_DECODING_ISSUES = DecodingIssues()
 
 
 def merge_decoding_issues(issues: Iterable[DecodingIssues]) -> DecodingIssues:
-    """Return the issues that at least one part of a text has."""
+    """Return the issues that at least one part of a text has; no issues if there are no parts."""
+    # Each tuple from zip has the values of one field for all parts.
     return DecodingIssues(*map(any, zip(*issues, strict=True)))
 
 
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """Return the text as valid UTF-8, and whether it was decoded as Windows-1252.
 
-    ``auto`` tries UTF-8, then falls back to Windows-1252. A named encoding is strict: raise
-    `DocumentError` for bytes that are invalid in it. Byte order marks are not interpreted; see
-    `detect_encoding`.
+    If the encoding is ``auto``, decode bytes that are not valid UTF-8 as Windows-1252. For any
+    other encoding, raise `DocumentError` for bytes that are invalid in it. Byte order marks are
+    not interpreted; see `detect_encoding`.
     """
     if encoding == "auto":
         if _is_utf8(body):
@@ -133,15 +136,17 @@ def drop_partial_characters(piece: bytes) -> bytes:
 
 
 def is_plain(body: bytes) -> bool:
-    """Return True for valid UTF-8 without document separators.
+    """Return whether bytes are valid UTF-8 without the separators of document fields.
 
-    Any document in it can then be used unchanged.
+    Documents in such bytes can be used unchanged.
     """
     return _is_utf8(body) and not contains_separators(body)
 
 
 def normalize_plain_lines(content: bytes) -> bytes | None:
-    r"""Return complete lines joined by LF, without the last line end; None if not `is_plain`.
+    r"""Return lines joined by LF, without the last line end; None if they are not `is_plain`.
+
+    CRLF becomes LF. The content must consist of complete lines.
 
     >>> normalize_plain_lines(b"one\r\ntwo\n")
     b'one\ntwo'
@@ -165,14 +170,15 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def check_not_binary(body: bytes, *, whole_file: bool = False) -> None:
-    """Raise `DocumentError` if bytes in an unknown encoding contain too many control bytes.
+    """Raise `DocumentError` if bytes in an unknown encoding contain too many `_BINARY_BYTES`.
 
-    If they are the content of a ``whole_file``, check also its first bytes.
+    If the bytes are a ``whole_file``, also raise it for the signature of a binary format.
     """
-    # A PDF file may be all ASCII.
+    # A PDF file may contain only ASCII.
     is_pdf = whole_file and body.startswith(b"%PDF-") and b"endobj" in body
-    # All but a few very small binary files contain one of these bytes.
-    if not (is_pdf or b"\0" in body or b"\x1e" in body or b"\x1f" in body):
+    # Nearly all binary files contain one of these three bytes. Looking for them is fast.
+    has_binary_byte = b"\0" in body or b"\x1e" in body or b"\x1f" in body
+    if not (is_pdf or has_binary_byte):
         return
     if whole_file:
         for pattern, kind in _SIGNATURES.items():
@@ -196,11 +202,11 @@ def decode_name(name: bytes, encoding: str = "auto") -> str:
 
 
 def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes to decode, and their encoding.
+    """Return the bytes to decode, and their encoding, with ``auto`` replaced if possible.
 
-    ``auto`` is replaced by the encoding of the byte order mark, or by UTF-16 if the bytes look like
-    UTF-16; if neither, the result is still ``auto``. Use this only for the start of a file or of a
-    part of a mail, because in a table row the same bytes are text.
+    The encoding of a byte order mark replaces ``auto``, as does UTF-16 if the bytes look like
+    UTF-16. A mark of UTF-8 is removed. Use this function only for the start of a file or of a part
+    of a mail, because in a row of a table the same bytes are text.
     """
     if encoding != "auto":
         return body, encoding
@@ -209,15 +215,15 @@ def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
             if name == "utf-8":
                 body = body.removeprefix(mark)  # the other codecs drop the mark themselves
             return body, name
-    return body, _detect_unmarked_utf16(body) or encoding
+    return body, _detect_unmarked_utf16(body) or "auto"
 
 
 def _detect_unmarked_utf16(start: bytes) -> str | None:
     """Return "utf-16-le" or "utf-16-be" if bytes look like UTF-16 without a mark, else None.
 
-    The bytes must be at least four characters, four in five of them below U+0700 (Latin, Greek,
-    Cyrillic, Hebrew and Arabic). The high bytes of these characters are below 7, and texts in other
-    encodings do not contain such bytes.
+    There must be at least `_MIN_UTF16_CHARS`. Four in five characters must be below U+0700 (Latin,
+    Greek, Cyrillic, Hebrew and Arabic): their high bytes are below 7, and texts in other encodings
+    do not contain such bytes. No low byte may be 0.
     """
     probe = start[:WIDE_ENCODING_PROBE_BYTES]
     even_bytes = probe[::2]
@@ -239,9 +245,9 @@ def decode_with_charset(
 ) -> tuple[bytes, DecodingIssues]:
     """Return the text as UTF-8, decoded by its declared charset, and its decoding issues.
 
-    Invalid bytes become U+FFFD. If the charset is None, unknown or ASCII, use ``encoding``, and
-    raise `DocumentError` for bytes that are invalid in this encoding. A byte order mark of UTF-16
-    does not decide, because a sender could hide a text by these two bytes in front of it.
+    Invalid bytes become U+FFFD. If the charset is None, unknown or ASCII, use ``encoding`` instead,
+    and raise `DocumentError` for bytes that are invalid in this encoding. A byte order mark of
+    UTF-16 is ignored, because a sender could hide a text by putting the mark in front of it.
     """
     codec = None
     if charset and charset.lower() not in _ASCII_LABELS:
@@ -262,22 +268,17 @@ def decode_with_charset(
 
 
 def _is_mislabelled(body: bytes, codec: str) -> bool:
-    """Return True if bytes that are invalid in a codec were probably declared wrongly.
-
-    Bytes that were declared as UTF-8 have no valid character beyond ASCII. Other bytes are valid
-    UTF-8.
-    """
-    if codec == "utf-8":
+    """Return whether bytes that are invalid in a codec were probably declared wrongly."""
+    if codec == "utf-8":  # real UTF-8 with some damage has valid characters beyond ASCII
         return body.decode("utf-8", "ignore").isascii()
     return not body.isascii() and _is_utf8(body)
 
 
 def _decode_with_replacements(body: bytes, codec: str) -> tuple[bytes, DecodingIssues]:
-    """Decode bytes of which some are invalid.
-
-    In ISO-2022-JP these may be circled digits, which only its newest version contains.
-    """
+    """Return the text as UTF-8, with U+FFFD for invalid bytes, and its decoding issues."""
     if codec == "iso2022_jp_ext":
+        # The invalid bytes may be circled digits, which only JIS X 0213 has. Both sequences select
+        # a character set: JIS X 0208 and JIS X 0213.
         body = body.replace(b"\x1b$B", b"\x1b$(Q")
         codec = "iso2022_jp_2004"
     text = body.decode(codec, "replace")
@@ -297,4 +298,5 @@ def is_ascii_compatible(encoding: str) -> bool:
 
 def is_wide_encoding(start: bytes) -> bool:
     """Return whether a file with these first bytes is in UTF-16 or UTF-32."""
-    return detect_encoding(start, "auto")[1] not in ("auto", "utf-8")
+    _, encoding = detect_encoding(start, "auto")
+    return encoding not in ("auto", "utf-8")

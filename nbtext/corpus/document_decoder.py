@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Fields
 
     BodyDecoder = Callable[[bytes], tuple[bytes, DecodingIssues, Fields]]
-    """From the bytes of a document to its text, decoding issues and fields, before cleaning."""
+    """Takes the bytes of a document. Returns its text, issues and fields, with any separators."""
 
 
 class DocumentDecoder:
     """Decodes the documents of a reader.
 
-    With a ``folder``, the texts of the documents are paths relative to this folder.
+    If a ``folder`` is given, the texts of the documents are paths of files, relative to it.
     """
 
     def __init__(self, options: ReaderOptions, folder: str | None = None) -> None:
@@ -45,7 +45,7 @@ class DocumentDecoder:
         self._options = options
         self._folder = folder
         self._get_body_decoder = cache(partial(_create_body_decoder, reading))
-        # Counted features are names, which must not be joined.
+        # `clean_text` also removes control sequences, which could join two counted features.
         self._clean = replace_separators if reading.is_counted else clean_text
         self._may_be_binary = (
             reading.encoding == "auto"
@@ -56,30 +56,30 @@ class DocumentDecoder:
         self._has_attributes = bool(options.attributes.names)
 
     def decode(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield documents with their text in UTF-8, fields, values and weight.
+        """Yield documents with their text in UTF-8, their fields, values and weight.
 
-        An exception becomes the document's problem. Documents that do not meet the row condition,
-        or have weight 0, are dropped.
+        An exception becomes the document's problem. Drop documents that do not meet the row
+        condition, and documents of weight 0.
         """
         extra = self._options.column_positions.extra
         for document in documents:
             unreadable = document._replace(
                 text=b"", fields=(), values=(), columns=document.columns[extra]
             )
-            decoded: Document | None = unreadable  # None: the row condition fails
+            decoded: Document | None = unreadable
             if document.problem is None:
                 try:
                     decoded = self._decode_document(document)
                 except Exception as exception:  # noqa: BLE001 - one document must not end a run
                     decoded = unreadable._replace(problem=to_document_error(exception))
-            del document  # so that memory contains a large document only once
+            del document  # while the caller works, memory contains a large document only once
             if decoded is not None and decoded.weight:
                 yield decoded
 
     def _decode_document(self, document: Document) -> Document | None:
         """Return the decoded document; None if it does not meet the row condition.
 
-        Raise `DocumentError` if the document is invalid.
+        Add its decoding issues to the notices. Raise `DocumentError` if the document is invalid.
         """
         options = self._options
         if not _meets_row_condition(document, options):
@@ -89,6 +89,8 @@ class DocumentDecoder:
         if self._folder is not None:
             path, body = _read_named_file(self._folder, body, options)
         label = _resolve_label(document.label, document.id, body, options)
+        if len(body) > options.max_document_bytes:
+            raise create_size_error(options.max_document_bytes)
         text, issues, body_fields = self._decode_body(path, body)
 
         columns = document.columns
@@ -103,11 +105,11 @@ class DocumentDecoder:
         options.notices.transcoded += issues.is_transcoded
         options.notices.replaced += issues.has_replacements
         return Document(
-            document.id,
-            label,
-            text,
-            fields,
-            values,
+            id=document.id,
+            label=label,
+            text=text,
+            fields=fields,
+            values=values,
             columns=columns[positions.extra],
             weight=weight,
         )
@@ -120,12 +122,17 @@ class DocumentDecoder:
         decode = self._get_body_decoder(kind)
         decoded_text, issues, fields = decode(body)
         text = self._clean(decoded_text)
-        if text is not decoded_text and self._may_be_binary:
+        # Binary content has control bytes, and cleaning replaces some of them.
+        has_changed = text is not decoded_text
+        if has_changed and self._may_be_binary:
             check_not_binary(body)
         return text, issues, fields
 
     def _collect_fields(self, document: Document, body_fields: Fields) -> Fields:
-        """Return the clean fields of a document: from its columns, its reader or its body."""
+        """Return the clean fields of a document.
+
+        They are from the tag columns, if there are any, else from the reader, else from the body.
+        """
         fields = document.fields or body_fields
         if self._tag_names:
             tag_texts = document.columns[self._options.column_positions.tags]
@@ -138,10 +145,7 @@ class DocumentDecoder:
 
 
 def _create_body_decoder(reading: Reading, kind: str) -> BodyDecoder:
-    """Return a function from the bytes of a document to its text, issues and fields.
-
-    The text and the fields may contain separators of documents.
-    """
+    """Return the decoder of documents of a kind: text, html or mail."""
     is_utf8 = reading.layout.is_decoded and not reading.has_whole_files
     encoding = "utf-8" if is_utf8 else reading.encoding
     if kind == "mail":
@@ -169,10 +173,10 @@ def _create_body_decoder(reading: Reading, kind: str) -> BodyDecoder:
 
 
 def _meets_row_condition(document: Document, options: ReaderOptions) -> bool:
-    """Return whether a row, or a mail, meets the condition of ``options``, if there is one."""
+    """Return whether a row, or a mail, meets the condition; True if there is no condition."""
     if options.row_condition is None:
         return True
-    value, must_have = options.row_condition
+    value, must_have_value = options.row_condition
     header = options.condition_header
     if header:
         from nbtext.corpus.mail.headers import has_header_value
@@ -180,13 +184,13 @@ def _meets_row_condition(document: Document, options: ReaderOptions) -> bool:
         has_value = has_header_value(document.text, header, value, options.reading.encoding)
     else:
         has_value = document.columns[options.column_positions.condition] == value
-    return has_value == must_have
+    return has_value == must_have_value
 
 
 def _read_named_file(folder: str, name: bytes, options: ReaderOptions) -> tuple[str, bytes]:
     """Return the path and the content of a regular file that a table names.
 
-    Raise `DocumentError` if it does not exist, or is outside the allowed folder.
+    Raise `DocumentError` if the file cannot be read, or is outside the allowed folder.
     """
     from nbtext.corpus.directory import ListedFile, read_listed_file
 
@@ -212,8 +216,8 @@ def _resolve_label(
 ) -> Label | None:
     """Return the label, or the set of labels, of a document; None if labels are not needed.
 
-    A missing label is taken from the mail header or the file name that the settings specify. Raise
-    `DocumentError` if there is none, or if the document is too large.
+    If the reader found no label, take it from the mail header or the file name, as the settings
+    say. Raise `DocumentError` if a label is needed and missing.
     """
     reading = options.reading
     if options.labelled and label is None:
@@ -222,7 +226,8 @@ def _resolve_label(
 
             label = parse_header_labels(body, reading.label_header, reading.encoding)
         elif pattern := reading.label_source:
-            match = re.search(pattern, name.rpartition("/")[2])
+            _, _, file_name = name.rpartition("/")
+            match = re.search(pattern, file_name)
             if match is None or not match[1]:
                 raise DocumentError("--label-pattern finds no class in the name of the file")
             label = decode_name(os.fsencode(match[1]))
@@ -230,6 +235,4 @@ def _resolve_label(
         label = split_label(label, reading.label_separator)
     if options.labelled and not label:
         raise DocumentError("the label is empty")
-    if len(body) > options.max_document_bytes:
-        raise create_size_error(options.max_document_bytes)
     return label

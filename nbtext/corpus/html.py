@@ -1,6 +1,6 @@
 """Decode documents of kind ``html``: split markup into texts and tags, extract the visible text.
 
-HTML parts of mail are split here too.
+`nbtext.corpus.mail` uses this file for HTML parts of mail.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nbtext.corpus.decoding import (
 _INLINE_TAGS = frozenset(
     b"a abbr b big em font i mark s small span strong sub sup tt u wbr".split()
 )
-"""Tags that do not end a word."""
+"""Tags that do not end a word. All other tags become a space in the text."""
 
 _HIDDEN_ELEMENTS = frozenset({b"template", b"noscript"})
 """Elements whose content a browser does not show; `_MARKUP` handles script and style."""
@@ -33,7 +33,7 @@ _MARKUP = re.compile(
     rb"""<(?:
         # a tag
         (?:(?=([sS](?i:cript|tyle))[\s/>])|)(/?[a-zA-Z][^\s/>]*+)
-        # its attributes; a quote that is not closed is no quote
+        # its attributes; a quote mark without a second one is an ordinary character
         (?:>|([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+)[^>]*+(?:>|\Z))
         # raw text up to its end tag
         (?(1)(?:(?<=/>)|(?:[^<]++|<(?!/(?i:\1)[\s/>]))*+(?:</[^>]*+(?:>|\Z)|\Z)))
@@ -50,8 +50,12 @@ It never backtracks over a "<", so it takes linear time. As the HTML standard re
 or comment that is still open at the end of the input is dropped.
 """
 
-_LONG_NUMBER = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
-"""A character reference of nine digits or more; Python cannot convert more than 4,300 digits."""
+_LONG_REFERENCE = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
+"""A character reference of nine digits or more, with its first eight digits after zeros.
+
+Python cannot convert more than 4,300 digits. Eight digits are enough, because a number of eight
+digits is beyond Unicode too.
+"""
 
 _NO_BREAK_SPACE = "\xa0".encode()
 
@@ -61,23 +65,24 @@ _META_CHARSET = re.compile(
 _META_CHARSET_MAX_BYTES = 1024
 """Number of first bytes of a document that must contain the charset."""
 
+_MAX_CACHED_TAGS = 1 << 12
+_MAX_CACHED_TAG_BYTES = 32
+"""Limits of `_TagSpacing`, since mail may contain any number of invented tags."""
+
 
 class _TagSpacing(dict[bytes | None, bytes]):
-    """Cache of the bytes that replace a tag in the text: a space, or nothing.
+    """The bytes that replace a tag in the text, by tag. They are computed when they are needed.
 
-    Inline tags and comments (None) become nothing.
+    Inline tags, and comments (None), are replaced by nothing, all other tags by a space.
     """
 
     def __missing__(self, tag: bytes | None) -> bytes:
-        is_inline = tag is None or tag.lower().removeprefix(b"/") in _INLINE_TAGS
-        spacing = b"" if is_inline else b" "
-        if len(self) < _MAX_CACHED_TAGS and len(tag or b"") < _MAX_CACHED_TAG_BYTES:
+        name = (tag or b"").lower().removeprefix(b"/")
+        spacing = b"" if tag is None or name in _INLINE_TAGS else b" "
+        if len(self) < _MAX_CACHED_TAGS and len(name) < _MAX_CACHED_TAG_BYTES:
             self[tag] = spacing
         return spacing
 
-
-_MAX_CACHED_TAGS = 1 << 12
-_MAX_CACHED_TAG_BYTES = 32
 
 _TAG_SPACING = _TagSpacing()
 
@@ -97,14 +102,15 @@ class HtmlDocument(NamedTuple):
     @classmethod
     def from_markup(cls, markup: bytes) -> HtmlDocument:
         """Split a document at its tags."""
-        # Each text is followed by the three groups of the pattern; the first is for script, style.
+        # After each text, `split` inserts the three groups of the pattern: the name of a script or
+        # style element, which is not used, the tag, and its attributes.
         pieces: list[Any] = _MARKUP.split(markup)
         return cls(texts=pieces[::4], tags=pieces[2::4], attributes=pieces[3::4])
 
     def extract_text(self, *, drop_quotes: bool = False) -> bytes:
         """Return the text without tags, comments, and elements that a browser does not show.
 
-        With ``drop_quotes``, also drop block quotations.
+        If ``drop_quotes``, also omit block quotations.
         """
         dropped_elements = _HIDDEN_ELEMENTS
         if drop_quotes:
@@ -113,29 +119,30 @@ class HtmlDocument(NamedTuple):
         tag_names = (tag.lower() for tag in set(self.tags) if tag is not None)
         if not dropped_elements.isdisjoint(tag_names):
             texts = self._blank_dropped_texts(dropped_elements)
-        # slices are twice as fast as `chain` and `zip`
+        # Alternate texts and the spacing of tags. Slices are twice as fast as `chain` and `zip`.
         pieces = [b""] * (len(self.texts) + len(self.tags))
         pieces[::2] = texts
         pieces[1::2] = map(_TAG_SPACING.__getitem__, self.tags)
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
         if b"&" not in text:
             return text
-        # Eight digits of such a number are enough, since they are beyond Unicode too.
-        shortened = _LONG_NUMBER.sub(r"&#\1", text.decode("utf-8", "replace"))
+        shortened = _LONG_REFERENCE.sub(r"&#\1", text.decode("utf-8", "replace"))
         return unescape(shortened).encode("utf-8", "replace")
 
     def _blank_dropped_texts(self, dropped_elements: frozenset[bytes]) -> Iterable[bytes]:
-        """Yield each text, or an empty one if it is inside a dropped element."""
+        """Yield each text; if it is inside a dropped element, yield an empty text instead."""
         open_elements: list[bytes] = []
-        open_counts = Counter[bytes]()  # by name, since the list of open elements may be long
-        for text, tag in zip(self.texts, [*self.tags, None], strict=True):
+        # How often each name is among the open elements: the list may be long.
+        open_counts = Counter[bytes]()
+        tags_after_texts = [*self.tags, None]  # no tag follows the last text
+        for text, tag in zip(self.texts, tags_after_texts, strict=True):
             yield b"" if open_elements else text
             name = (tag or b"").lower()
             if name in dropped_elements:
                 open_elements.append(name)
                 open_counts[name] += 1
             elif name.startswith(b"/") and open_counts[name[1:]]:
-                # close the element, and all elements that were opened inside it
+                # Close the element, and all elements that were opened inside it.
                 closed = b""
                 while closed != name[1:]:
                     closed = open_elements.pop()
@@ -145,11 +152,12 @@ class HtmlDocument(NamedTuple):
 def find_meta_charset(markup: bytes) -> str | None:
     """Return the charset that a meta element declares; None if it is missing or unknown.
 
-    A charset that is incompatible with ASCII counts as unknown, because an element in this charset
-    could not be found.
+    Also return None for a charset that does not encode ASCII as ASCII: an element in this charset
+    would not have been found. For the same reason, ignore a declaration near a NUL byte.
     """
-    declaration = _META_CHARSET.search(markup, 0, _META_CHARSET_MAX_BYTES)
-    if not declaration or b"\0" in markup[:_META_CHARSET_MAX_BYTES]:
+    start = markup[:_META_CHARSET_MAX_BYTES]
+    declaration = _META_CHARSET.search(start)
+    if declaration is None or b"\0" in start:
         return None
     label = declaration[1].decode("ascii", "replace")
     codec = find_codec(label)
@@ -164,11 +172,12 @@ def decode_html(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     >>> text.decode().split()
     ['café', 'au', 'lait']
 
-    ``auto`` uses the charset that a meta element declares; without it, `decode_text` decides. Raise
-    `DocumentError` for bytes that are invalid in a named encoding.
+    If ``encoding`` is ``auto``, use the charset that a meta element declares, else see
+    `decode_text`. Raise `DocumentError` for bytes that are invalid in any other encoding.
     """
-    if encoding == "auto" and (charset := find_meta_charset(body)):
-        markup, issues = decode_with_charset(body, charset, encoding)
-    else:
+    charset = find_meta_charset(body) if encoding == "auto" else None
+    if charset is None:
         markup, issues = decode_text(body, encoding)
+    else:
+        markup, issues = decode_with_charset(body, charset, encoding)
     return HtmlDocument.from_markup(markup).extract_text(), issues
