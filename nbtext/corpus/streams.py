@@ -1,7 +1,8 @@
 """Open document files and standard input as streams of bytes, lines or blocks of lines.
 
 Compressed files (gzip, xz, bzip2, zstd) are unpacked while they are read, up to a size limit. The
-start of a stream can be peeked at, even if it is a pipe. Files that options name are read here too.
+start of a stream can be peeked at, even if it is a pipe. This file also reads files that options
+name.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _COMPRESSION_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "z
 
 _COMPRESSION_SIGNATURES = re.compile(
     rb"(?P<gzip>\x1f\x8b\x08)|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\x28\xb5\x2f\xfd)"
-    rb"|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # the second alternative: an empty file
+    rb"|(?P<bzip2>BZh[1-9](1AY&SY|\x17rE8P\x90))"  # start of a block, or of the end without blocks
 )
 
 COMPRESSION_PROBE_BYTES = 10
@@ -55,9 +56,23 @@ BUFFER_BYTES = 1 << 18
 _UNLIMITED_BYTES = 1 << 62
 """A size that no file reaches."""
 
+_MAX_LINE_END_BYTES = len(b"\r\n")
+
+LINE_BLOCK_BYTES = 1 << 21
+"""Approximate size of a block of lines."""
+
+DETECTION_BYTES = 1 << 16
+"""Number of first bytes from which the format and the columns of a file are detected."""
+
+MAX_FIRST_LINE_BYTES = 1 << 22
+"""Maximum number of bytes that `peek_start` reads to complete a first line."""
+
 
 class _GzipDecompressor:
-    """Decompressor for gzip with the interface of `bz2.BZ2Decompressor`."""
+    """Decompressor for gzip with the interface of `bz2.BZ2Decompressor`.
+
+    Unless ``needs_input``, `decompress` can return more bytes without further data.
+    """
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -77,16 +92,16 @@ class _GzipDecompressor:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         unpacked = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
-        # After full output, zlib may have more output in its buffer.
+        # In this case, zlib may have more output in its buffer.
         self._is_output_full = len(unpacked) == max_length
         return unpacked
 
 
 # All decompressors have the interface of `_GzipDecompressor`.
-def _create_decompressor(kind: str) -> Any:  # noqa: ANN401
-    if kind == "gzip":
+def _create_decompressor(compression: str) -> Any:  # noqa: ANN401
+    if compression == "gzip":
         return _GzipDecompressor()
-    if kind == "zstd":
+    if compression == "zstd":
         from importlib import import_module
 
         for module in ("compression.zstd", "backports.zstd"):
@@ -99,16 +114,16 @@ def _create_decompressor(kind: str) -> Any:  # noqa: ANN401
     import bz2
     import lzma
 
-    if kind == "bzip2":
+    if compression == "bzip2":
         return bz2.BZ2Decompressor()
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_XZ_MEMORY_BYTES)
 
 
 def detect_compression(path: str, start: bytes) -> str | None:
-    """Return the compression of a file: gzip, xz, bzip2 or zstd.
+    """Return the compression of a file: gzip, xz, bzip2 or zstd; None if it is uncompressed.
 
-    The first bytes ``start`` decide or, if they are of no compression, the suffix of the path. None
-    if the file is uncompressed or empty.
+    ``start`` are the first bytes of the file. If they show no compression, the suffix of the path
+    decides. An empty file is uncompressed.
     """
     if signature := _COMPRESSION_SIGNATURES.match(start):
         return signature.lastgroup
@@ -136,7 +151,8 @@ class _ChunkReader(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer)
-        self._unread = self._unread or memoryview(next(self._chunks, b""))
+        if not self._unread:
+            self._unread = memoryview(next(self._chunks, b""))
         size = min(len(view), len(self._unread))
         view[:size] = self._unread[:size]
         self._unread = self._unread[size:]
@@ -148,36 +164,40 @@ class _ChunkReader(io.RawIOBase):
 
 
 def create_stream(chunks: Generator[bytes]) -> BufferedReader:
-    """Return a stream of the bytes that a generator yields in chunks."""
+    """Return a stream of the bytes that a generator yields in chunks.
+
+    Closing the stream closes the generator.
+    """
     return cast("BufferedReader", io.BufferedReader(_ChunkReader(chunks), BUFFER_BYTES))
 
 
-def unpack(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
+def unpack(packed: IO[bytes], compression: str, limit: int) -> Generator[bytes]:
     """Yield the unpacked content of a compressed file.
 
-    Concatenated compressed streams are read as one stream, and zero bytes between or after them are
-    padding, as for the usual tools. Raise `PathError` if the file is damaged or truncated, or
+    As with the usual tools, a file may consist of several compressed streams, and zero bytes
+    between or after them are padding. Raise `PathError` if the file is damaged or truncated, or
     unpacks to more than ``limit`` bytes.
     """
-    decompressor = _create_decompressor(kind)
+    decompressor = _create_decompressor(compression)
     size = 0
     while True:
-        data = b""
+        data = b""  # enough while the decompressor has more output
         if decompressor.eof:
             data = _skip_padding(decompressor.unused_data, packed)
             if not data:
                 return
-            decompressor = _create_decompressor(kind)
+            decompressor = _create_decompressor(compression)
         elif decompressor.needs_input:
             data = packed.read(_COMPRESSED_CHUNK_BYTES)
             if not data:
-                raise PathError(f"the {kind} file is cut short")
+                raise PathError(f"the {compression} file is cut short")
         try:
             unpacked = decompressor.decompress(data, BUFFER_BYTES)
         except MemoryError:  # no fault of the file
             raise
         except Exception as problem:  # noqa: BLE001 - each decompressor has its own errors
-            raise PathError(f"the {kind} file is damaged ({str(problem).lower()})") from None
+            message = str(problem).lower()
+            raise PathError(f"the {compression} file is damaged ({message})") from None
         size += len(unpacked)
         if size > limit:
             raise PathError(
@@ -189,7 +209,7 @@ def unpack(packed: IO[bytes], kind: str, limit: int) -> Generator[bytes]:
 
 
 def _skip_padding(data: bytes, packed: IO[bytes]) -> bytes:
-    """Return data without leading zero bytes; if nothing remains, the next data of the file."""
+    """Return data without leading zero bytes. If only zeros are left, read on in the file."""
     data = data.lstrip(b"\0")
     while not data and (chunk := packed.read(_COMPRESSED_CHUNK_BYTES)):
         data = chunk.lstrip(b"\0")
@@ -201,26 +221,16 @@ def unpack_document(path: str, content: bytes, limit: int) -> bytes:
 
     Raise `DocumentError` if it has more than ``limit`` bytes, or is damaged.
     """
-    kind = detect_compression(path, content)
-    if kind is not None and len(content) <= limit:
-        chunks = unpack(io.BytesIO(content), kind, _UNLIMITED_BYTES)
+    compression = detect_compression(path, content)
+    if compression is not None and len(content) <= limit:
+        chunks = unpack(io.BytesIO(content), compression, _UNLIMITED_BYTES)
         try:
-            content = create_stream(chunks).read(limit + 1)
+            content = create_stream(chunks).read(limit + 1)  # the last byte shows an excess
         except PathError as problem:
             raise DocumentError(problem.message, hint=problem.hint) from None
     if len(content) > limit:
         raise create_size_error(limit)
     return content
-
-
-LINE_BLOCK_BYTES = 1 << 21
-"""Approximate size of a block of lines."""
-
-DETECTION_BYTES = 1 << 16
-"""Number of first bytes from which the format and the columns of a file are detected."""
-
-MAX_FIRST_LINE_BYTES = 1 << 22
-"""Maximum number of bytes that `peek_start` reads to complete a first line."""
 
 
 def stat_path(path: str) -> os.stat_result:
@@ -263,14 +273,14 @@ class _PeekedStream(NamedTuple):
 
 
 _peeked_streams: dict[str, _PeekedStream] = {}
-"""Pipes and standard input that were peeked at and not opened yet, by path."""
+"""Pipes that were peeked at and not opened yet, by path; ``-`` is standard input."""
 
 
 @contextmanager
 def open_stored(path: str) -> Iterator[BufferedReader]:
     """Open a file, or standard input for ``-``, without unpacking it.
 
-    Bytes that `peek_start` read are included.
+    For a pipe, the stream includes the bytes that `peek_start` has read.
     """
     if path == "-":
         yield get_standard_input()
@@ -292,7 +302,10 @@ def set_standard_input(content: bytes) -> None:
 
 
 def is_bound_to_process(path: str) -> bool:
-    """Return whether only this process can read a path: standard input, or a pipe it peeked at."""
+    """Return whether only this process can read a path.
+
+    Such a path is standard input, or a pipe that this process peeked at.
+    """
     return path == "-" or path in _peeked_streams
 
 
@@ -301,10 +314,11 @@ def _create_bytes_stream(content: bytes) -> BufferedReader:
 
 
 def peek_start(path: str, size: int = DETECTION_BYTES, *, pipe_bytes: int = 0) -> bytes:
-    """Return the first ``size`` bytes of a file of documents, unpacked; none if it is unreadable.
+    """Return the first ``size`` bytes of a file, unpacked; no bytes if the file is unreadable.
 
-    For a pipe, wait until ``pipe_bytes`` stored bytes have arrived; if it is 0, until a line has
-    arrived. These bytes are read again when the pipe is opened.
+    For a pipe, or standard input, wait until ``pipe_bytes`` stored bytes have arrived; if the
+    number is 0, until a line has arrived. Later peeks return only these bytes, and opening the pipe
+    reads them again.
     """
     start = b""
     try:
@@ -324,15 +338,15 @@ def peek_start(path: str, size: int = DETECTION_BYTES, *, pipe_bytes: int = 0) -
 
 
 def _peek_at_pipe(path: str, size: int, pipe_bytes: int) -> None:
-    """Read the first bytes of a pipe into `_peeked_streams`; see `peek_start`."""
+    """Add a pipe to `_peeked_streams` with its first bytes; see `peek_start`."""
     is_stdin = path == "-"
     stream = get_standard_input() if is_stdin else _open_file(path)
     start = stream.read(pipe_bytes) if pipe_bytes else stream.readline(size)
+    is_compressed = detect_compression(path, start) is not None
     is_line_cut = len(start) >= size and b"\n" not in start
-    if detect_compression(path, start) is None:
-        if is_line_cut:
-            start += stream.readline(MAX_FIRST_LINE_BYTES)
-    elif not pipe_bytes:  # a line of compressed bytes means nothing
+    if is_line_cut and not is_compressed:
+        start += stream.readline(MAX_FIRST_LINE_BYTES)
+    elif is_compressed and not pipe_bytes:  # a line of compressed bytes means nothing
         start += stream.read(size)
     replay = prepend_bytes(start, stream, closes_stream=not is_stdin)
     _peeked_streams[path] = _PeekedStream(start, replay)
@@ -353,8 +367,8 @@ def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[Buf
     """Open a file, or standard input for ``-``, unpacked if it is compressed.
 
     If ``options`` have a byte range, open only this range. If they accept blocks, a thread unpacks
-    ahead of the caller. Raise `PathError` if the file is unreadable or in UTF-16 or UTF-32; reading
-    the stream raises it if a compressed file is damaged.
+    ahead of the caller. Raise `PathError` if the file is unreadable, or in UTF-16 or UTF-32.
+    Reading the stream raises `PathError` if a compressed file is damaged.
     """
     byte_range = WHOLE_FILE
     limit = _UNLIMITED_BYTES
@@ -368,7 +382,7 @@ def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[Buf
             with create_stream(_read_range(path, byte_range)) as stream:
                 yield stream
             return
-        mode = 0
+        mode = 0  # for standard input: neither a directory nor a regular file
         if path != "-":
             mode = stat_path(path).st_mode
         if stat.S_ISDIR(mode):
@@ -376,19 +390,20 @@ def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[Buf
                 f"{path} is a directory, not a file of documents",
                 hint="for a directory per class use --format dir",
             )
-        with open_stored(path) as file, _count_reads(file) as packed:
+        with open_stored(path) as stored, _count_reads(stored):
             use_thread = accepts_blocks and stat.S_ISREG(mode)
-            stream = unpack_stream(packed, path, limit, use_thread=use_thread)
+            stream = unpack_stream(stored, path, limit, use_thread=use_thread)
             _skip_bytes(stream, byte_range.start)
             try:
                 yield stream
             finally:
-                if stream is not packed:
-                    stream.close()  # which ends the thread
+                if stream is not stored:
+                    stream.close()  # ends the thread
     except OSError as problem:
         raise PathError(f"cannot read: {describe_os_error(problem)}", where=path) from None
     except PathError as problem:
-        problem.where = problem.where or path
+        if not problem.where:
+            problem.where = path
         raise
 
 
@@ -404,17 +419,17 @@ def _skip_bytes(stream: BufferedReader, size: int) -> None:
 def unpack_stream(
     stream: BufferedReader, path: str, unpacked_limit: int, *, use_thread: bool = False
 ) -> BufferedReader:
-    """Return the unpacked stream, or the stream itself if it is uncompressed.
+    """Return a stream of the unpacked content, or the stream itself if it is uncompressed.
 
-    With ``use_thread``, a thread unpacks ahead of the reader. Raise `PathError` if the content is
-    in UTF-16 or UTF-32.
+    If ``use_thread``, a thread unpacks ahead of the reader. Raise `PathError` if the content is in
+    UTF-16 or UTF-32.
     """
-    kind = detect_compression(path, stream.peek(COMPRESSION_PROBE_BYTES))
-    if kind is not None:
+    compression = detect_compression(path, stream.peek(COMPRESSION_PROBE_BYTES))
+    if compression is not None:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 
-        chunks = unpack(stream, kind, unpacked_limit)
-        # With limited memory, the thread could fail without a chance to report it.
+        chunks = unpack(stream, compression, unpacked_limit)
+        # With limited memory, the thread could fail and be unable to report it.
         has_unlimited_memory = getrlimit(RLIMIT_AS)[0] == RLIM_INFINITY
         if use_thread and has_unlimited_memory:
             chunks = _prefetch(chunks)
@@ -429,9 +444,9 @@ def unpack_stream(
 
 
 def _prefetch(chunks: Iterator[bytes]) -> Generator[bytes]:
-    """Yield chunks while a thread produces the next one.
+    """Yield chunks. While the caller uses a chunk, a thread produces the next one.
 
-    This pays off because unpacking releases the interpreter lock.
+    This saves time because unpacking releases the interpreter lock.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -443,14 +458,17 @@ def _prefetch(chunks: Iterator[bytes]) -> Generator[bytes]:
 
 
 _open_streams: list[BufferedReader] = []
-"""The stored streams that are being read, for `count_bytes_read`."""
+"""The files that are being read, for `count_bytes_read`."""
 
 _finished_bytes = 0
-"""Number of bytes that were read from byte ranges, and from streams that are now closed."""
+"""Number of bytes that were read from byte ranges, and from files that are now closed."""
 
 
 def _read_range(path: str, byte_range: ByteRange) -> Generator[bytes]:
-    """Yield the bytes of a range, then raise its failure; `count_bytes_read` includes the bytes."""
+    """Yield the bytes of a range, and add their number to `_finished_bytes`.
+
+    After the bytes, raise the failure of the range, if any.
+    """
     global _finished_bytes  # noqa: PLW0603 - one number for the process
     if byte_range.content is not None:
         _finished_bytes += byte_range.n_compressed_bytes
@@ -469,21 +487,21 @@ def _read_range(path: str, byte_range: ByteRange) -> Generator[bytes]:
 
 
 @contextmanager
-def _count_reads(stream: BufferedReader) -> Iterator[BufferedReader]:
-    """Include this stream in `count_bytes_read`."""
+def _count_reads(stream: BufferedReader) -> Iterator[None]:
+    """Within the context, and after it, `count_bytes_read` includes the stream."""
     global _finished_bytes  # noqa: PLW0603 - as above
     _open_streams.append(stream)
     try:
-        yield stream
+        yield
     finally:
         _open_streams.remove(stream)
         _finished_bytes += _get_position(stream)
 
 
 def count_bytes_read() -> int:
-    """Return the number of bytes of document files that this process has read.
+    """Return the number of bytes that this process has read from files of documents.
 
-    For compressed files, these are compressed bytes.
+    Bytes of compressed files are counted as stored, not as unpacked.
     """
     return _finished_bytes + sum(map(_get_position, _open_streams))
 
@@ -498,49 +516,47 @@ def _get_position(stream: BufferedReader) -> int:
 def enumerate_lines(
     stream: BufferedReader, limit: int, lines_before: int = 0
 ) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the number of each line in the file, from 1, and the line without its end (LF or CRLF).
+    """Yield pairs of a line number in the file, from 1, and the line without its end (LF or CRLF).
 
-    The line is None if it has more than ``limit`` bytes.
+    Instead of a line of more than ``limit`` bytes, yield None. ``lines_before`` is the number of
+    lines of the file before the stream.
     """
     number = lines_before
-    max_bytes = limit + _MAX_LINE_END_BYTES + 1
+    max_bytes = limit + _MAX_LINE_END_BYTES + 1  # the last byte shows an excess
     while line := stream.readline(max_bytes):
         number += 1
         piece = line
         while len(piece) == max_bytes and not piece.endswith(b"\n"):  # skip the remainder
             piece = stream.readline(max_bytes)
-        text = line.removesuffix(b"\n").removesuffix(b"\r")
-        yield number, text if len(text) <= limit else None
-
-
-_MAX_LINE_END_BYTES = len(b"\r\n")
+        content = line.removesuffix(b"\n").removesuffix(b"\r")
+        yield number, content if len(content) <= limit else None
 
 
 class _LineBlock(NamedTuple):
     """Consecutive lines of a file."""
 
     lines_before: int
+    """Number of lines of the file before the block."""
     content: bytes | None
-    """All lines together; None if they must be read one by one, because one may be too large."""
+    """All lines together; None if a line may be too large: then lines must be read one by one."""
     stream: BufferedReader
-    """The same lines, for `enumerate_lines`."""
+    """A stream of the same lines, for `enumerate_lines`."""
 
 
 def count_line_ends(content: bytes | bytearray, start: int = 0, end: int | None = None) -> int:
-    """Return the number of line ends (LF) in ``content[start:end]``.
-
-    Four times as fast as `bytes.count`.
-    """
+    """Return the number of line ends (LF) in ``content[start:end]``."""
+    # This is four times as fast as `bytes.count`.
     return int(np.count_nonzero(np.frombuffer(content, np.uint8)[start:end] == ord("\n")))
 
 
 def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_LineBlock]:
     """Yield the lines of a stream in blocks; the stream is the byte range of ``options``.
 
-    If ``options`` allow blocks, each has about `LINE_BLOCK_BYTES`, and the first line of a file,
-    which may be a header, is a block of its own. If not, or from a block on that is larger than a
-    document may be, one block has all lines, without content. An exception from reading is raised
-    after the block of the complete lines before it.
+    A block has about `LINE_BLOCK_BYTES`. The first line of a file, which may be a header, is a
+    block of its own. If ``options`` do not allow blocks, a single block without content has all
+    lines. If a block would be larger than a document may be, a block without content has all
+    remaining lines. An exception from reading is raised after the block of the complete lines
+    before it.
     """
     limit = options.max_document_bytes
     lines_before = options.byte_range.lines_before
@@ -550,7 +566,7 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
     failure: Exception | None = None
     is_last = False
     while not is_last:
-        block_bytes = LINE_BLOCK_BYTES if lines_before else 0
+        block_bytes = LINE_BLOCK_BYTES if lines_before else 0  # 0: only the first line
         chunks = []
         size = 0
         try:
@@ -559,9 +575,9 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
             ):
                 chunks.append(chunk)
                 size += len(chunk)
-            remainder = stream.readline(limit + _MAX_LINE_END_BYTES + 1)
-            chunks.append(remainder)
-            is_last = not remainder
+            end_of_line = stream.readline(limit + _MAX_LINE_END_BYTES + 1)
+            chunks.append(end_of_line)
+            is_last = not end_of_line
         except (OSError, PathError) as problem:
             failure = problem
             is_last = True
@@ -589,13 +605,14 @@ def read_list_file(path: str) -> bytes:
 def read_path_list(path: str, *, is_null_separated: bool) -> list[str]:
     """Return the paths in a file, or on standard input for ``-``, one per line or NUL-separated.
 
-    A path ``-`` in the list is a file of this name, not standard input. Raise `PathError` if the
-    list cannot be read, or if it contains NUL and is not ``is_null_separated``.
+    Raise `PathError` if the list cannot be read, or if it contains NUL and is not
+    ``is_null_separated``.
     """
     content = read_list_file(path)
     if b"\0" in content and not is_null_separated:
         raise PathError("a path has no NUL", where=path, hint="if NUL ends each path, give --null")
     names = content.split(b"\0" if is_null_separated else b"\n")
+    # A name "-" in the list is a file, not standard input.
     return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]
 
 
