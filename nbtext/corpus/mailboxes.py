@@ -1,6 +1,6 @@
-"""Read the formats of mail: ``mbox``, many messages in one file, and ``maildir``, one file each.
+"""Read the formats of mail ``mbox`` (many messages in a file) and ``maildir`` (a file per message).
 
-The class of a message is the name of its file (mbox) or folder (maildir).
+The class of a message is the name of its mbox file, or of its Maildir.
 """
 
 from __future__ import annotations
@@ -55,15 +55,18 @@ MESSAGE_START = re.compile(
 )
 """The start of a message in an mbox, including the end of the line before it.
 
-It is a line that looks like an envelope, and one of the next five lines is a usual header, with
-only headers before it. This excludes "From the office, with love", and an envelope that a letter
-quotes in its text.
+A message starts with a line that looks like an envelope. One of the next five lines is a usual
+header, and all lines before that header are headers too. This excludes "From the office, with
+love", and an envelope that a letter quotes in its text.
 """
 
 _MBOX_SUFFIXES = (".mbox", ".mbx")
 
 _SHIFTED_CHARS = re.compile("&([A-Za-z0-9+,]*)-")
-"""Non-ASCII characters, and "&", in names of IMAP folders: modified UTF-7 (RFC 3501, 5.1.3)."""
+"""An encoded "&", or encoded non-ASCII characters, in the name of an IMAP folder.
+
+The encoding is modified UTF-7 (RFC 3501, 5.1.3).
+"""
 
 _INDEX_FILE = re.compile(
     r".*\.(msf|dat|toc|cmeta|ev-summary(-meta)?|ibex\.index(\.data)?)"
@@ -76,14 +79,15 @@ _MAX_MESSAGE_START_BYTES = 1 << 12
 """Upper bound of the length of a `MESSAGE_START`."""
 
 _ESCAPED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+"""A line of a message that would start another message without the ">" in front of it."""
 
 
 def get_path_class(path: str, options: ReaderOptions, *suffixes: str) -> str | None:
     """Return the class of all documents of a path: usually the name of the path.
 
-    The suffix of a compressed file, and the ``suffixes`` of the format, are removed. None if labels
-    are not needed, or each document has its own. Raise `UsageError` for standard input, which has
-    no name.
+    The suffix of a compressed file, and the ``suffixes`` of the format, are removed. Return None if
+    labels are not needed, or if each document has its own label. Raise `UsageError` for standard
+    input, which has no name.
     """
     if options.labelled and isinstance(path, LabelledFolder):
         return path.label
@@ -96,14 +100,14 @@ def get_path_class(path: str, options: ReaderOptions, *suffixes: str) -> str | N
 
 
 def _to_class_name(name: str, suffixes: Iterable[str] = ()) -> str:
-    """Return the class for a file or folder name: without suffixes, and decoded from IMAP."""
+    """Return the class for a file or folder name, without suffixes, and decoded from IMAP."""
     name = strip_compression_suffix(name)
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
     try:
         return decode_name(_SHIFTED_CHARS.sub(_decode_shifted, name).encode())
-    except (UnicodeError, DocumentError):  # the ampersand is an ordinary one
+    except (UnicodeError, DocumentError):  # the name is not encoded, and has an ordinary "&"
         return decode_name(os.fsencode(name))
 
 
@@ -122,7 +126,7 @@ def _is_maildir(path: str) -> bool:
 
 
 def _list_folders(path: str) -> list[str]:
-    """Return the folders in a folder, in byte order; none if it cannot be read."""
+    """Return the folders in a folder, in byte order; no folders if it cannot be read."""
     try:
         with os.scandir(path) as entries:
             return sorted((entry.path for entry in entries if entry.is_dir()), key=os.fsencode)
@@ -131,7 +135,7 @@ def _list_folders(path: str) -> list[str]:
 
 
 def _list_maildirs(path: str) -> list[str]:
-    """Return the Maildirs in a folder; none if one of its visible folders is not a Maildir."""
+    """Return the Maildirs in a folder; no Maildirs if it also has other visible folders."""
     folders = [
         folder for folder in _list_folders(path) if not os.path.basename(folder).startswith(".")
     ]
@@ -141,8 +145,8 @@ def _list_maildirs(path: str) -> list[str]:
 def _list_account_maildirs(path: str) -> list[str]:
     """Return the Maildirs of an account that have messages, with their classes.
 
-    The account is a Maildir of class INBOX. It contains other Maildirs: a folder ``.A.B`` has the
-    class ``A.B``. Return an empty list if it contains none.
+    The path is a Maildir, of class INBOX. If it contains other Maildirs, it is an account: a folder
+    ``.A.B`` has the class ``A.B``. If not, return an empty list.
     """
     folders = [
         LabelledFolder(folder, _to_class_name(os.path.basename(folder).lstrip(".")))
@@ -165,13 +169,14 @@ def _list_message_folders(maildir: str) -> list[str]:
 
 
 def _find_maildirs(path: str, options: ReaderOptions) -> list[str]:
-    """Return the Maildirs to read in place of a path; none if the path itself is to be read.
+    """Return the Maildirs to read instead of a path; an empty list if the path itself is read.
 
     They are the Maildirs in a folder, or the Maildirs of an account that is the complete corpus.
     """
     if not _is_maildir(path):
         return _list_maildirs(path)
-    if options.is_only_path and get_path_class(path, options):
+    needs_class = options.labelled and not options.reading.label_source
+    if needs_class and options.is_only_path:
         return _list_account_maildirs(path)
     return []
 
@@ -189,8 +194,8 @@ def is_mbox(start: bytes) -> bool:
 def contains_only_mboxes(folder: str) -> bool:
     """Return whether a folder contains mboxes and, at any depth, no other files but index files.
 
-    A file is an mbox if its suffix says so, if it has an index, or by `is_mbox`. Other files that
-    are empty are ignored.
+    A file is an mbox if it has a suffix of an mbox, or an index file, or if `is_mbox` is true. Any
+    other empty file is ignored.
     """
     has_mbox = False
     for name, _, file in scan_files([folder], labelled=False):
@@ -212,8 +217,9 @@ def contains_only_mboxes(folder: str) -> bool:
 def list_mboxes(path: str, options: ReaderOptions) -> Iterator[str]:
     """Yield the path if it is a file, else the mboxes in and below it.
 
-    An mbox in a folder is a `LabelledFolder` unless its documents have their own labels; see
-    `_get_mbox_class`. Raise `PathError` for a file that cannot be read.
+    An mbox in a folder is a `LabelledFolder` with its class, unless its documents have their own
+    labels. Index files are added to ``options.notices``. Raise `PathError` for a file that cannot
+    be read.
     """
     if path == "-" or not os.path.isdir(path):
         yield path
@@ -234,9 +240,13 @@ def list_mboxes(path: str, options: ReaderOptions) -> Iterator[str]:
 def _get_mbox_class(file: str, folder: str) -> str:
     """Return the class of an mbox in a folder.
 
-    It is the name of the first folder on the way to the file, else of the file. But a folder
-    ``Archive.sbd`` contains the subfolders of ``Archive``: a class in it is ``Archive/2020``. A
-    file that is only called ``mbox`` has the name of the folder.
+    >>> _get_mbox_class("mail/spam.mbox", "mail"), _get_mbox_class("mail/spam/2020/may", "mail")
+    ('spam', 'spam')
+
+    In Thunderbird, ``Archive.sbd`` contains the subfolders of the mail folder ``Archive``.
+
+    >>> _get_mbox_class("mail/Archive.sbd/2020", "mail"), _get_mbox_class("mail/mbox", "mail")
+    ('Archive/2020', 'mail')
     """
     name = os.path.relpath(file, folder)
     if name == "mbox":
@@ -248,11 +258,11 @@ def _get_mbox_class(file: str, folder: str) -> str:
 
 
 def list_maildir_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
-    """Yield the message files of a Maildir, or of each Maildir in a folder.
+    """Yield the message files of a path: of a Maildir, or of each Maildir in a folder.
 
-    An account that is the complete corpus has one class per folder with messages. Any other path is
-    a message or a directory of messages. Raise `PathError` if such a path needs a class, unless it
-    is a `LabelledFolder`.
+    A Maildir that is the complete corpus may be an account; see `_list_account_maildirs`. Any other
+    path is a message or a directory of messages. Raise `PathError` if such a path needs a class,
+    unless it is a `LabelledFolder`.
     """
     is_labelled_folder = isinstance(path, LabelledFolder)
     if not is_labelled_folder and (maildirs := _find_maildirs(path, options)):
@@ -264,7 +274,7 @@ def list_maildir_files(path: str, options: ReaderOptions) -> Iterator[ListedFile
     label = get_path_class(path, options)
     if label is not None:
         if not is_maildir:
-            is_folder = stat.S_ISDIR(stat_path(path).st_mode)
+            is_folder = stat.S_ISDIR(stat_path(path).st_mode)  # raises if the path is missing
             if not (is_folder and is_labelled_folder):
                 raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
         warning = f"{path}: no messages in this Maildir"
@@ -278,8 +288,9 @@ def list_maildir_files(path: str, options: ReaderOptions) -> Iterator[ListedFile
 def read_message(file: ListedFile, options: ReaderOptions) -> Document:
     """Return the message in a listed file of a Maildir.
 
-    A mail program renames the file when somebody reads or flags the message. If that happened after
-    listing, find the file in cur by the constant part of its name, before the colon.
+    A mail program renames the file when somebody reads or flags the message. If the file was
+    renamed after it was listed, find it in ``cur`` by the constant part of its name, before the
+    colon.
     """
     document = read_listed_file(file, options)
     if document.problem is None or os.path.lexists(file.path):
@@ -308,6 +319,7 @@ def read_mbox(path: str, options: ReaderOptions) -> Iterator[Document]:
 
 
 def _read_mbox_file(path: str, options: ReaderOptions) -> Iterator[Document]:
+    """Yield the messages of a file; a message that is too large has a problem."""
     label = get_path_class(path, options, *_MBOX_SUFFIXES)
     limit = options.max_document_bytes
     with open_stream(path, options) as stream:
@@ -326,8 +338,8 @@ def _read_mbox_file(path: str, options: ReaderOptions) -> Iterator[Document]:
 
 def _split_messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None]:
     """Yield the messages of an mbox; None for a message of more than ``limit`` bytes."""
-    content = bytearray()  # from the start of a message
-    is_too_large = False  # whether the start of this message was dropped
+    content = bytearray()  # what was read of the current message
+    is_too_large = False  # whether the start of the current message was dropped
     while chunk := stream.read1(BUFFER_BYTES):
         # A message start may be split between the previous chunk and this one.
         search_start = max(len(content) - _MAX_MESSAGE_START_BYTES, 0)
@@ -336,22 +348,22 @@ def _split_messages(stream: BufferedReader, limit: int) -> Iterator[bytes | None
         content += chunk
         start = 0
         for match in MESSAGE_START.finditer(content, search_start):
-            end = match.start() + 1  # after the line end
+            end = match.start() + 1  # the match begins with the line end of this message
             yield None if is_too_large else _clean_message(content[start:end], limit)
             start = end
             is_too_large = False
         del content[:start]
         if len(content) > limit + BUFFER_BYTES:
-            del content[:-_MAX_MESSAGE_START_BYTES]
+            del content[:-_MAX_MESSAGE_START_BYTES]  # to save memory
             is_too_large = True
     if content:
         yield None if is_too_large else _clean_message(content, limit)
 
 
 def _clean_message(content: bytearray, limit: int) -> bytes | None:
-    """Return a message without its envelope, without an empty last line, and unescaped.
+    """Return a message without its envelope and its empty last line; None if it is too large.
 
-    None if the message is larger than the limit. Unescaped: lines ``>From`` become ``From``.
+    Lines that start with ``>From`` lose their ">".
     """
     message = bytes(content)
     if message.startswith(ENVELOPE_PREFIX):
