@@ -1,6 +1,6 @@
 """Read the formats with one document per line: ``lines``, ``fasttext``, ``svmlight``, ``jsonl``.
 
-A file of ``jsonl`` may also be one JSON array of objects.
+A ``jsonl`` file may also be one JSON array of objects.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from nbtext.prediction.labels import Label
-    from nbtext.settings import Reading
     from nbtext.type_names import Fields, Names
 
     LineParser = Callable[[str, bytes], Document | None]
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 LABEL_PREFIX = FORMATS["fasttext"].first_bytes
 
 _MISSING = object()
-"""Takes the place of the value at a key that a record does not have."""
+"""The value at a key that a record does not have."""
 
 _MAX_MARGIN_BYTES = 1 << 10
 """Maximum amount of white space before a JSON array."""
@@ -69,10 +68,10 @@ _NOT_AN_OBJECT = "not a JSON object"
 
 _MAX_LISTED_KEYS = 10
 _MAX_KEY_CHARS = 30
-"""Number of keys in a message, and of characters of a key."""
+"""Maximum number of keys in a message, and of characters of a key."""
 
 _MIN_POSITIVE_MARK = 0.5
-"""Minimum number at the key of a label for the record to have this label."""
+"""Minimum mark of a label for the record to have the label. A mark is a number from 0 to 1."""
 
 _FEATURE = re.compile(rb"\S+")
 _COUNTED_FEATURE = re.compile(rb"[^\s:][^\s]*:0*[1-9][0-9]{0,8}")
@@ -84,11 +83,11 @@ def read_each_line(
     parse_line: LineParser,
     parse_block: BlockParser | None = None,
 ) -> Iterator[Document | LabelledBlock]:
-    """Yield the document that ``parse_line`` makes of each line and its name ``path:line``.
+    """Yield the document that ``parse_line`` makes of each line; it is named ``path:line``.
 
     An exception from ``parse_line`` becomes the document's problem. Lines end only at LF. If
-    ``options`` allow blocks, ``parse_block`` is tried first on lines that are plain; see
-    `normalize_plain_lines`.
+    ``options`` allow blocks, and lines are plain (see `normalize_plain_lines`), yield the block
+    that ``parse_block`` makes of them, if it makes one.
     """
     limit = options.max_document_bytes
     with open_stream(path, options) as stream:
@@ -107,8 +106,7 @@ def read_each_line(
                     if line is None:
                         # Like any exception in this block, it becomes the document's problem.
                         raise create_size_error(limit)  # noqa: TRY301
-                    mark = BOM_UTF8 if number == 1 else b""
-                    document = parse_line(name, line.removeprefix(mark))
+                    document = parse_line(name, line)
                 except Exception as exception:  # noqa: BLE001 - one line must not end a run
                     document = Document(name, problem=to_document_error(exception))
                 if document is not None:
@@ -136,7 +134,7 @@ def read_lines(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
 
 
 def _list_files(folder: str) -> list[str]:
-    """Return the regular files in a folder, with its class if it is a `LabelledFolder`."""
+    """Return the regular files in a folder. In a `LabelledFolder`, they have the folder's class."""
     from nbtext.corpus.directory import walk_files
 
     files = [file for file, _, problem in walk_files(folder) if problem is None]
@@ -161,18 +159,17 @@ def read_fasttext(path: str, options: ReaderOptions) -> Iterator[Document | Labe
                 return None
             raise DocumentError("no label: the line does not begin with __label__")
         labels = [decode_name(label, encoding) for label in encoded_labels]
-        if len(labels) == 1:
-            return Document(name, labels[0], text)
-        return Document(name, _create_label_set(labels), text)
+        label = labels[0] if len(labels) == 1 else _create_label_set(labels)
+        return Document(name, label, text)
 
     return read_each_line(path, options, parse_line, _parse_fasttext_block)
 
 
 def _parse_fasttext_block(content: bytes) -> LabelledBlock | None:
-    """Return the documents of plain lines; None unless each has exactly one label, at its start."""
+    """Return the documents of plain lines; None unless each line has one label, at its start."""
     labels_and_texts = [line.partition(b" ") for line in content.split(b"\n")]
     labels = [label for label, _, _ in labels_and_texts]
-    if content.count(LABEL_PREFIX) != len(labels):
+    if content.count(LABEL_PREFIX) != len(labels):  # a line may have several labels, or none
         return None
     for label in set(labels):
         if not label.startswith(LABEL_PREFIX) or b"\t" in label or label == LABEL_PREFIX:
@@ -209,8 +206,7 @@ def read_svmlight(path: str, options: ReaderOptions) -> Iterator[Document | Labe
     """Yield a document for each line of ``label name:count name:count # comment``.
 
     The text of the document is ``name:count name:count``. A name may contain colons. Lines that are
-    empty or only a comment are skipped. If labels are not needed, a first item that is not
-    ``name:count`` is dropped.
+    empty or only a comment are skipped. If labels are not needed, a label is dropped.
     """
     encoding = options.reading.encoding
 
@@ -237,9 +233,9 @@ def _check_counts(features: bytes) -> None:
     for match in _FEATURE.finditer(features):
         feature = match[0]
         if not _COUNTED_FEATURE.fullmatch(feature):
-            shown = feature[:40].decode("utf-8", "replace")
+            start = feature[:40].decode("utf-8", "replace")
             raise DocumentError(
-                f"{shown!r} is not name:count with a whole count from 1 to 999,999,999"
+                f"{start!r} is not name:count with a whole count from 1 to 999,999,999"
             )
 
 
@@ -251,17 +247,18 @@ def read_jsonl(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
     """
     reading = options.reading
     parse_object = _create_record_parser(options)
-    is_file_start = not options.byte_range.start
-    if reading.records is not None or (
-        is_file_start and JSON_ARRAY_START.match(peek_start(path, _MAX_MARGIN_BYTES))
-    ):
+    is_array = reading.records is not None
+    if not is_array and options.byte_range.start == 0:
+        is_array = JSON_ARRAY_START.match(peek_start(path, _MAX_MARGIN_BYTES)) is not None
+    if is_array:
         return _read_array(path, options, parse_object)
 
     def parse_line(name: str, line: bytes) -> Document | None:
         if not line.strip():
             return None
         record, is_transcoded = parse_record(line, reading.encoding)
-        options.notices.transcoded += is_transcoded
+        if is_transcoded:
+            options.notices.transcoded += 1
         return parse_object(name, record)
 
     text_keys = options.list_text_columns("text")
@@ -277,17 +274,18 @@ def _read_array(
 ) -> Iterator[Document]:
     """Yield a document for each element of a JSON array, named by its id, else ``path:number``.
 
-    An element with a list of texts yields one document per text, named ``path:number.number``. The
-    complete array is read into memory.
+    If an element has a list of texts, yield a document for each text, named ``path:number.number``.
+    The complete array is read into memory.
     """
     with open_stream(path, options) as stream:
         try:
             elements, is_transcoded = _parse_text(stream.read(), options.reading.encoding)
         except DocumentError as problem:
             raise PathError(problem.message, where=path) from None
-    options.notices.transcoded += is_transcoded
-    if (key := options.reading.records) is not None:
-        elements = _find_array(elements, key, path)
+    if is_transcoded:
+        options.notices.transcoded += 1
+    if options.reading.records is not None:
+        elements = _find_array(elements, options.reading.records, path)
     text_keys = options.list_text_columns("text")
     for number, element in enumerate(cast("list[object]", elements), 1):
         name = f"{path}:{number}"
@@ -299,6 +297,7 @@ def _read_array(
             texts = _get_value(element, text_keys[0])
         if isinstance(texts, list) and texts:  # examples of one class
             for text_number, text in enumerate(texts, 1):
+                # A complete key takes precedence over a dotted path, so this replaces the list.
                 yield parse_object(f"{name}.{text_number}", {**element, text_keys[0]: text})
         else:
             yield parse_object(name, element)
@@ -317,7 +316,7 @@ def _find_array(value: object, key: str, path: str) -> list[object]:
 
 
 def suggest_records_key(value: object) -> str | None:
-    """Return a hint that lists the keys of arrays of objects in a JSON value; None without any."""
+    """Return a hint that lists the keys of arrays of objects in a JSON value; None without keys."""
     keys = [
         key
         for key, member in _iter_members(value)
@@ -332,7 +331,7 @@ def suggest_records_key(value: object) -> str | None:
 def suggest_json_options(path: str) -> str:
     """Return a hint for a JSON file that is neither one object per line nor an array of objects.
 
-    The hint is how to read the file, or where the file is invalid.
+    The hint states how to read the file, or where the file is invalid.
     """
     content = peek_start(path, MAX_FIRST_LINE_BYTES)
     hint = None
@@ -344,21 +343,24 @@ def suggest_json_options(path: str) -> str:
     return hint or "make it an array of objects, as with jq .data FILE, or an object a line"
 
 
-def peek_array_records(path: str, reading: Reading) -> list[dict[str, object]]:
-    """Return the objects of the array at ``reading.records``, which must be set.
+def peek_array_records(path: str, key: str, encoding: str) -> list[dict[str, object]]:
+    """Return the objects of the array at a key of the JSON object in a file.
 
-    Return an empty list if the array is missing or invalid; reading the file reports this.
+    Return an empty list if the array is missing or invalid; reading the file reports the reason.
     """
     try:
-        value, _ = _parse_text(peek_start(path, MAX_FIRST_LINE_BYTES), reading.encoding)
-        elements = _find_array(value, reading.records or "", path)
+        value, _ = _parse_text(peek_start(path, MAX_FIRST_LINE_BYTES), encoding)
+        elements = _find_array(value, key, path)
     except (DocumentError, PathError):
         return []
     return [element for element in elements if isinstance(element, dict)]
 
 
 def _iter_members(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the key and value of each member of nested objects; keys are joined by dots."""
+    """Yield the key and the value of each member of nested objects; keys are joined by dots.
+
+    Yield nothing for a value that is no object.
+    """
     if not isinstance(value, dict):
         return
     for key, member in value.items():
@@ -411,7 +413,10 @@ def _read_label(record: dict[str, object], label_key: str) -> Label:
 
 
 def _parse_record_block(content: bytes, label_key: str, text_key: str) -> LabelledBlock | None:
-    """Return the documents of plain lines; None unless each has one label, a text and no fields."""
+    """Return the documents of plain lines; None if they must be parsed one by one.
+
+    Each line must be an object with one label, a text and no fields.
+    """
     labels = []
     texts = []
     try:
@@ -426,7 +431,7 @@ def _parse_record_block(content: bytes, label_key: str, text_key: str) -> Labell
             texts.append(text.encode())
         "".join(set(labels)).encode()  # raises for a lone surrogate
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        return None  # a line is no such record
+        return None  # a line is not such an object
     if contains_separators(b" ".join(texts)):
         return None
     return LabelledBlock.from_labels(labels, texts)
@@ -445,9 +450,9 @@ def _parse_fields(record: dict[str, object]) -> Fields:
 
 
 def _get_column(record: dict[str, object], key: str) -> str:
-    """Return the value of a column; for null, an empty text, like an empty cell of a table.
+    """Return the value of a column as text. Null becomes an empty text, like an empty cell.
 
-    Raise `DocumentError` for a missing key, because its name may be wrong.
+    Raise `DocumentError` for a missing key, because the name of the column may be wrong.
     """
     if key == RECORD_COLUMN:
         return json.dumps(record)
@@ -502,9 +507,9 @@ def _get_value(record: dict[str, object], key: str) -> object:
 def _get_member(value: object, step: str) -> object:
     """Return the value at one step of a dotted path, or `_MISSING`.
 
-    The step is a key of an object, or an index from 0 of a list. For a key of a list, return the
-    list of the values at this key in all objects of the list; lists among these values are
-    flattened. An empty list remains an empty list.
+    A step is a key of an object, or an index of a list, from 0. For a key and a list of objects,
+    return the list of the values at the key in all objects, with lists among the values flattened.
+    For a key and an empty list, return an empty list.
     """
     if isinstance(value, dict):
         return value.get(step, _MISSING)
@@ -512,18 +517,17 @@ def _get_member(value: object, step: str) -> object:
         return _MISSING
     if step.isdecimal() and step.isascii():
         return value[int(step)] if int(step) < len(value) else _MISSING
-    is_missing = bool(value)
+    all_members = [_get_member(element, step) for element in value]
+    members = [member for member in all_members if member is not _MISSING]
+    if value and not members:
+        return _MISSING
     items: list[object] = []
-    for element in value:
-        member = _get_member(element, step)
-        if member is _MISSING:
-            continue
-        is_missing = False
+    for member in members:
         if isinstance(member, list):
             items += member
         else:
             items.append(member)
-    return _MISSING if is_missing else items
+    return items
 
 
 def _get_label(record: dict[str, object], key: str) -> Label | None:
@@ -533,7 +537,7 @@ def _get_label(record: dict[str, object], key: str) -> Label | None:
     """
     value = _get_value(record, key)
     if isinstance(value, dict):
-        value = value.get("choices", value)  # how Label Studio writes several labels
+        value = value.get("choices", value)  # Label Studio writes several labels in this way
     if is_label_marks(value):
         marks = cast("dict[str, float]", value)
         return make_label_set(label for label, mark in marks.items() if mark >= _MIN_POSITIVE_MARK)
@@ -544,28 +548,32 @@ def _get_label(record: dict[str, object], key: str) -> Label | None:
 
 
 def _create_label_set(labels: Names) -> Label:
+    """Return the set of labels. Raise `DocumentError` if one of them is empty."""
     if "" in labels:
         raise DocumentError("one of the labels is empty")
     return make_label_set(labels)
 
 
 def _get_scalar(record: dict[str, object], key: str) -> str | None:
+    """Return the value at a key as text; see `_to_text`."""
     return _to_text(_get_value(record, key), key)
 
 
 def _to_text(value: object, key: str) -> str | None:
-    """Return a text, or a number or truth value as in JSON; None for null and `_MISSING`.
+    """Return the text of a value: a text unchanged, a number or truth value as in JSON.
 
-    Raise `DocumentError` for an object or a list; its message names ``key``.
+    Return None for null and `_MISSING`. Raise `DocumentError` for an object or a list, with ``key``
+    in its message.
     """
     if value is None or value is _MISSING:
         return None
     if isinstance(value, str):
+        # Encoding replaces lone surrogates.
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, (dict, list)):
         keys = _format_keys({key: value})
-        has_no_inner_keys = keys == key
-        hint = f"{key}.0 is its first item" if has_no_inner_keys else f"inside are {keys}"
+        has_inner_keys = keys != key
+        hint = f"inside are {keys}" if has_inner_keys else f"{key}.0 is its first item"
         raise DocumentError(
             f"the value at the key {key!r} is not text, a number, true or false", hint=hint
         )
@@ -578,7 +586,7 @@ def _to_text(value: object, key: str) -> str | None:
 def parse_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
     """Return the JSON object on a line, and whether the line was decoded as Windows-1252.
 
-    Raise `DocumentError` if it is invalid or another JSON value.
+    Raise `DocumentError` if the line is invalid, or another JSON value.
     """
     record, is_transcoded = _parse_text(line, encoding)
     if not isinstance(record, dict):
@@ -589,18 +597,18 @@ def parse_record(line: bytes, encoding: str) -> tuple[dict[str, object], bool]:
 def _parse_text(content: bytes, encoding: str) -> tuple[object, bool]:
     """Return the value of a JSON text, and whether it was decoded as Windows-1252.
 
-    Raise `DocumentError` if it is invalid.
+    Raise `DocumentError` if the text is invalid.
     """
-    # Each line is a JSON text, and RFC 8259 (8.1) allows a byte order mark.
+    # RFC 8259 (8.1) allows readers to ignore a byte order mark at the start of a JSON text.
     try:
         text, is_transcoded = to_utf8(content.removeprefix(BOM_UTF8), encoding)
         return STRICT_DECODER.decode(text.decode()), is_transcoded
     except RecursionError:
         raise DocumentError("JSON nested too deeply") from None
     except json.JSONDecodeError as problem:
-        message = problem.msg.lower().removesuffix(" at")
+        message = problem.msg.lower().removesuffix(" at")  # "unterminated string starting at"
         line = f"line {problem.lineno}, " if problem.lineno > 1 else ""
         raise DocumentError(f"not valid JSON ({message} at {line}column {problem.colno})") from None
     except ValueError as problem:
-        reason, _, _ = str(problem).partition(";")
+        reason, _, _ = str(problem).partition(";")  # after it, advice for programmers
         raise DocumentError(f"not valid JSON ({reason})") from None

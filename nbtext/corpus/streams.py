@@ -13,6 +13,7 @@ import re
 import stat
 import sys
 import zlib
+from codecs import BOM_UTF8
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -518,8 +519,9 @@ def enumerate_lines(
 ) -> Iterator[tuple[int, bytes | None]]:
     """Yield pairs of a line number in the file, from 1, and the line without its end (LF or CRLF).
 
-    Instead of a line of more than ``limit`` bytes, yield None. ``lines_before`` is the number of
-    lines of the file before the stream.
+    Instead of a line of more than ``limit`` bytes, yield None. A byte order mark of UTF-8 at the
+    start of the file is dropped. ``lines_before`` is the number of lines of the file before the
+    stream.
     """
     number = lines_before
     max_bytes = limit + _MAX_LINE_END_BYTES + 1  # the last byte shows an excess
@@ -529,7 +531,10 @@ def enumerate_lines(
         while len(piece) == max_bytes and not piece.endswith(b"\n"):  # skip the remainder
             piece = stream.readline(max_bytes)
         content = line.removesuffix(b"\n").removesuffix(b"\r")
-        yield number, content if len(content) <= limit else None
+        is_within_limit = len(content) <= limit
+        if number == 1:
+            content = content.removeprefix(BOM_UTF8)
+        yield number, content if is_within_limit else None
 
 
 class _LineBlock(NamedTuple):

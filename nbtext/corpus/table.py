@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-from codecs import BOM_UTF8
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -196,11 +195,7 @@ def _read_tsv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
 
     def iter_rows(lines: BufferedReader, lines_before: int) -> Iterator[Row]:
         for number, line in enumerate_lines(lines, options.max_document_bytes, lines_before):
-            if line is None:
-                yield number, None
-                continue
-            mark = BOM_UTF8 if number == 1 else b""
-            yield number, line.removeprefix(mark).split(delimiter)
+            yield number, None if line is None else line.split(delimiter)
 
     for lines_before, content, lines in read_line_blocks(stream, options):
         read_columns = None

@@ -487,7 +487,7 @@ def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
         else:
             from nbtext.corpus.lines import peek_array_records
 
-            records = peek_array_records(path, reading)
+            records = peek_array_records(path, reading.records, reading.encoding)
         return recognise_keys(records, reading, labelled=labelled)
     delimiter, rows = _read_delimiter_and_rows(path, reading, pipe_bytes=pipe_bytes)
     reading = replace(reading, delimiter=delimiter)
