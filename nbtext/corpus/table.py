@@ -64,10 +64,12 @@ _MAX_COLUMN_NAME_CHARS = 30
 _MAX_LISTED_COLUMNS = 20
 
 _MIN_SWALLOWED_LINES = 3
-"""Minimum number of lines in a cell that look like rows for the cell to be a mistake."""
+"""Minimum number of complete lines inside a cell that look like rows, for a warning."""
+
+_MAX_CACHED_LABELS = 1 << 10
 
 _MIN_FIELD_LIMIT_CHARS = 1 << 17
-"""The default limit of `csv` for a cell, which is never lowered."""
+"""The default limit of `csv` for the characters of a cell. It is never lowered."""
 
 Row = tuple[int, list[bytes] | None]
 """The number of a row in the file, from 1, and its cells as stored.
@@ -77,29 +79,35 @@ The cells are None if the row is larger than a document may be.
 
 
 class _RecordTooLarge(Exception):  # noqa: N818 - no error: the reader continues after the record
-    """Raised through `csv.reader` when a record is larger than a document may be."""
+    """Raised by `_CsvLines` when a record is larger than a document may be."""
 
 
 class _CsvLines:
-    """Lines of CSV for `csv.reader`, which itself does not limit the size of a record."""
+    """The lines of a CSV file for `csv.reader`, with a limit of the size of a record.
+
+    After `_RecordTooLarge`, another `csv.reader` can continue with the next record.
+    """
 
     def __init__(self, text: TextIOWrapper, limit: int) -> None:
         self._text = text
         self._limit = limit
         self._n_chars = 0
+        """Number of characters of the current record so far."""
         self._n_quotes = 0
+        """Number of quotes of the current record so far."""
         self._n_lines = 0
+        """Number of all lines so far."""
         self.lines_before_record = 0
         """Number of lines before the current record."""
 
     def start_record(self) -> None:
-        """Count from here: the lines so far are complete records."""
+        """Start a record: all lines so far belong to complete records."""
         self.lines_before_record = self._n_lines
         self._n_chars = 0
         self._n_quotes = 0
 
     def __iter__(self) -> Iterator[str]:
-        """Yield lines. Skip a record beyond the limit and raise `_RecordTooLarge` after it."""
+        """Yield lines. If a record is beyond the limit, skip it, then raise `_RecordTooLarge`."""
         max_chars = self._limit + len("\r\n")
         while line := self._text.readline(max_chars + 1):
             self._n_lines += 1
@@ -111,7 +119,10 @@ class _CsvLines:
             yield line
 
     def _skip_record(self, line: str) -> None:
-        """Skip the remainder of a record, up to a line end after an even number of quotes."""
+        """Skip the remainder of a record, after ``line``.
+
+        The record ends at a line end after an even number of quotes.
+        """
         while line and (line[-1] not in "\r\n" or self._n_quotes % 2):
             if line[-1] in "\r\n":
                 self._n_lines += 1
@@ -125,10 +136,10 @@ def _read_csv_rows(
     """Yield CSV records, numbered as a spreadsheet numbers its rows; skip empty records.
 
     ``rows_before`` and ``lines_before`` are the numbers of rows and lines in the file before the
-    stream. Bytes that are not UTF-8 become surrogates and are restored, so that the encoding of
-    each document is detected separately. Raise `PathError` for invalid CSV.
+    stream. Raise `PathError` for invalid CSV.
     """
     delimiter = get_delimiter(options.reading)
+    # `_encode_cells` restores bytes that are not UTF-8: each document has its own encoding.
     text = io.TextIOWrapper(
         stream,
         encoding="utf-8" if rows_before else "utf-8-sig",
@@ -138,7 +149,7 @@ def _read_csv_rows(
     lines = _CsvLines(text, options.max_document_bytes)
     row = rows_before + 1
     try:
-        while True:
+        while True:  # again after each record that is too large
             try:
                 for record in csv.reader(lines, delimiter=delimiter, strict=True):
                     if record:
@@ -156,24 +167,25 @@ def _read_csv_rows(
         hint = f"if a quote is only a character, give {format_tsv_options(delimiter)}"
         raise PathError(f"line {number}: not valid csv ({problem})", hint=hint) from None
     finally:
-        text.detach()
+        text.detach()  # else it would close the stream
 
 
 def contains_rows(record: Sequence[AnyStr], delimiter: AnyStr, line_end: AnyStr) -> bool:
-    """Return whether a cell contains lines that look like rows.
+    """Return whether a cell of a record contains lines that look like rows.
 
-    Such a cell arises because two stray quotes turn everything between them into one cell.
+    This happens if two stray quotes make all text between them one cell.
     """
     for cell in record:
         if cell.count(line_end) <= _MIN_SWALLOWED_LINES:
             continue
-        inner_lines = cell.split(line_end)[1:-1]
+        inner_lines = cell.split(line_end)[1:-1]  # the first and the last may be incomplete
         if all(line.count(delimiter) == len(record) - 1 for line in inner_lines):
             return True
     return False
 
 
 def _encode_cells(record: list[str]) -> list[bytes]:
+    """Return the bytes of cells as stored in the file."""
     return [cell.encode("utf-8", "surrogateescape") for cell in record]
 
 
@@ -182,15 +194,15 @@ class _RowBlock(NamedTuple):
 
     rows: Iterator[Row]
     read_columns: Callable[[int, Sequence[int]], list[list[bytes]] | None] | None = None
-    """Reads the cells of some columns faster than ``rows``; None if that is impossible.
+    """Function that reads the cells of some columns faster than ``rows``; None if there is none.
 
-    Takes the number of columns of the table, and the indices of the columns to return. Returns
-    None if the rows must be checked one by one.
+    It takes the number of columns of the table, and the indices of the columns to return. It
+    returns None if the rows must be checked one by one.
     """
 
 
 def _read_tsv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_RowBlock]:
-    """Yield blocks of lines, to be split at the delimiter."""
+    """Yield blocks of TSV lines, which are split at the delimiter when their rows are read."""
     delimiter = get_delimiter(options.reading).encode("utf-8", "surrogateescape")
 
     def iter_rows(lines: BufferedReader, lines_before: int) -> Iterator[Row]:
@@ -205,13 +217,14 @@ def _read_tsv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
 
 
 def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_RowBlock]:
-    """Yield blocks of complete records.
+    """Yield blocks of complete CSV records.
 
-    As soon as no end of a record is found, or the CSV is invalid, the remainder is one block.
+    As soon as no end of a record is found, or the CSV is invalid, the remainder of the stream
+    becomes one block.
     """
     csv.field_size_limit(max(options.max_document_bytes, _MIN_FIELD_LIMIT_CHARS))
     delimiter = get_delimiter(options.reading)
-    pending = b""
+    pending = b""  # bytes that were read and are not in a block yet
     rows_before = options.byte_range.records_before
     lines_before = options.byte_range.lines_before
     line_blocks = read_line_blocks(stream, options)
@@ -223,36 +236,35 @@ def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
         size = measure_complete_records(pending)
         if not size and len(pending) < LINE_BLOCK_BYTES:
             continue
+        complete = pending[:size]
         records = None
         if 0 < size <= options.max_document_bytes:  # so no record can be too large
             encoding = "utf-8" if rows_before else "utf-8-sig"
-            records = _parse_records(pending[:size], encoding, delimiter)
+            records = _parse_records(complete, encoding, delimiter)
         if records is None:
             break
-        parsed = pending[:size]
         pending = pending[size:]
         numbered_records = [
             (number, record) for number, record in enumerate(records, rows_before + 1) if record
         ]
-        if numbered_records:  # the header is the first row of the first block
+        if numbered_records:
+            non_empty_records = [record for _, record in numbered_records]
             yield _RowBlock(
                 ((number, _encode_cells(record)) for number, record in numbered_records),
-                partial(
-                    _take_columns, parsed, [record for _, record in numbered_records], delimiter
-                ),
+                partial(_take_columns, complete, non_empty_records, delimiter),
             )
-        # lines end with LF, CR or CRLF
-        lines_before += parsed.count(b"\n") + parsed.count(b"\r") - parsed.count(b"\r\n")
+        # Lines end with LF, CR or CRLF.
+        lines_before += complete.count(b"\n") + complete.count(b"\r") - complete.count(b"\r\n")
         rows_before += len(records)
     remainder = prepend_bytes(pending, stream)
     with closing(_read_csv_rows(remainder, options, rows_before, lines_before)) as rows:
         yield _RowBlock(rows)
-    # The generator raises an exception from reading only when it is asked for the next block.
+    # Only when `line_blocks` is asked for the next block, it raises an exception from reading.
     next(line_blocks, None)
 
 
 def _parse_records(content: bytes, encoding: str, delimiter: str) -> list[list[str]] | None:
-    """Return the records of CSV; None if it is invalid, which reading row by row then reports."""
+    """Return the records of CSV; None if it is invalid: reading row by row reports the reason."""
     text = io.StringIO(content.decode(encoding, "surrogateescape"), newline="")
     with suppress(csv.Error):
         return list(csv.reader(text, delimiter=delimiter, strict=True))
@@ -266,13 +278,15 @@ def _take_columns(
     width: int,
     column_indices: Sequence[int],
 ) -> list[list[bytes]] | None:
-    """Return columns of CSV records; None if rows must be checked one by one.
+    """Return the cells of columns of CSV records; None if rows must be checked one by one.
 
-    ``content`` is the CSV of the records, ``width`` the expected number of columns. The result has
-    a list of cells for each of the ``column_indices``.
+    ``content`` is the CSV of the records, and ``width`` is the expected number of columns. The
+    result has a list of cells for each of the ``column_indices``.
     """
-    has_line_end_in_cell = content.count(b"\n") > len(records)
-    if has_line_end_in_cell and any(contains_rows(record, delimiter, "\n") for record in records):
+    may_have_line_end_in_cell = content.count(b"\n") > len(records)
+    if may_have_line_end_in_cell and any(
+        contains_rows(record, delimiter, "\n") for record in records
+    ):
         return None
     if any(len(record) != width for record in records) or not is_plain(content):
         return None
@@ -282,19 +296,19 @@ def _take_columns(
 def _split_columns(
     content: bytes, delimiter: bytes, width: int, column_indices: Sequence[int]
 ) -> list[list[bytes]] | None:
-    """Return columns of TSV lines; None if rows must be checked one by one.
+    """Return the cells of columns of TSV lines; None if rows must be checked one by one.
 
-    The arguments and the result are like those of `_take_columns`.
+    See `_take_columns` for the arguments and the result.
     """
     plain = normalize_plain_lines(content)
     if plain is None or len(delimiter) != 1 or delimiter in b"\r\n":
         return None
     octets = np.frombuffer(plain + b"\n", np.uint8)
     is_line_end = octets == ord("\n")
-    cell_ends = np.flatnonzero((octets == delimiter[0]) | is_line_end)
+    cell_ends = np.flatnonzero((octets == delimiter[0]) | is_line_end)  # row by row
     n_cells = cell_ends.size
-    should_end_line = np.arange(1, n_cells + 1) % width == 0
-    if n_cells % width or not np.array_equal(is_line_end[cell_ends], should_end_line):
+    is_last_in_row = np.arange(1, n_cells + 1) % width == 0
+    if n_cells % width or not np.array_equal(is_line_end[cell_ends], is_last_in_row):
         return None
     cell_starts = np.append(0, cell_ends[:-1] + 1)
     columns = []
@@ -306,10 +320,10 @@ def _split_columns(
 
 
 class _ColumnFinder:
-    """Finds the indices of columns that settings name."""
+    """Finds the indices of columns, given their names or numbers in settings."""
 
     def __init__(self, header: Sequence[str] | None, path: str) -> None:
-        """Index the names in the header of a table, which is None if the table has none."""
+        """Store the header of a table; None if the table has no header."""
         self._header = header
         self._path = path
         self._indices: dict[str, list[int]] = {}
@@ -323,7 +337,7 @@ class _ColumnFinder:
         """Return the index of a column, given its name, or its number from 1.
 
         Raise `UsageError` for the number 0, and for a name if the table has no header. Raise
-        `PathError` if the name is missing from the header or repeated in it.
+        `PathError` if the header does not contain the name exactly once.
         """
         if name.isascii() and name.isdigit():
             if int(name) < 1:
@@ -350,9 +364,13 @@ class _ColumnIndices(NamedTuple):
     """Indices of the columns to read, from 0."""
 
     texts: list[int]
+    """Indices of the columns that are joined into the text."""
     label: int | None
+    """Index of the column of labels; None if there is none, or labels are not needed."""
     id: int | None
+    """Index of the column of ids; None if there is none."""
     extra: list[int]
+    """Indices of `ReaderOptions.columns`."""
     marks: Mapping[str, int] = {}
     """Index of the column of marks of each label, if labels have columns of their own."""
 
@@ -360,7 +378,10 @@ class _ColumnIndices(NamedTuple):
     def from_options(
         cls, options: ReaderOptions, header: Sequence[str] | None, path: str
     ) -> _ColumnIndices:
-        """Find the columns that the options name. Raise `UsageError` or `PathError` if invalid."""
+        """Find the columns that the options name.
+
+        Raise `UsageError` or `PathError` if the names do not fit the header or each other.
+        """
         reading = options.reading
         columns = _ColumnFinder(header, path)
         texts = list(map(columns.find, options.list_text_columns("2")))
@@ -368,8 +389,8 @@ class _ColumnIndices(NamedTuple):
         marks: dict[str, int] = {}
         if options.labelled:
             label_column = reading.label_column or "1"
-            names_several = "," in label_column and label_column not in columns
-            if names_several:
+            are_mark_columns = "," in label_column and label_column not in columns
+            if are_mark_columns:
                 marks = {name: columns.find(name) for name in label_column.split(",")}
             else:
                 label = columns.find(label_column)
@@ -382,7 +403,8 @@ class _ColumnIndices(NamedTuple):
             )
         extra = list(map(columns.find, options.columns))
         indices = cls(texts, label, document_id, extra, marks)
-        if indices.last == -1:
+        reads_no_column = indices.last < 0
+        if reads_no_column:
             raise UsageError(
                 "--text-column none leaves no column to read",
                 hint="name the column of the text, or columns beside it",
@@ -398,9 +420,10 @@ class _ColumnIndices(NamedTuple):
     def is_blank(self, cells: list[bytes] | None) -> bool:
         """Return whether a row is an empty line to skip.
 
-        If only the first column is read, an empty line is a row with an empty cell.
+        If only the first column is read, an empty line is a row whose only cell is empty.
         """
-        return _is_empty_line(cells) and self.last > 0
+        reads_only_first_column = self.last == 0
+        return _is_empty_line(cells) and not reads_only_first_column
 
     def collect_marked_labels(self, cells: Sequence[bytes], encoding: str) -> Label:
         """Return the set of labels for which a row has a mark."""
@@ -412,7 +435,7 @@ class _ColumnIndices(NamedTuple):
     def build_block(self, block: _RowBlock, width: int) -> LabelledBlock | None:
         """Return the documents of rows as one block; None if rows must be checked one by one.
 
-        ``width`` is the number of columns.
+        ``width`` is the number of columns; 0 if it is not known yet.
         """
         if block.read_columns is None or not self.texts or self.label is None or width <= self.last:
             return None
@@ -438,7 +461,7 @@ def read_table(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
         blocks: Iterable[_RowBlock] = stack.enter_context(closing(read_blocks(stream, options)))
         starts_inside_file = options.byte_range.start > 0
         first_blocks = blocks
-        if starts_inside_file:  # the header and the width are at the start of the file
+        if starts_inside_file:  # the first row, at the start of the file, shows header and width
             start_options = replace(options, byte_range=WHOLE_FILE, accepts_blocks=False)
             start_stream = stack.enter_context(open_stream(path, start_options))
             first_blocks = stack.enter_context(closing(read_blocks(start_stream, start_options)))
@@ -446,7 +469,7 @@ def read_table(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
         if implies_header(options.reading, options.columns):
             cells, header_block = _take_first_row(first_blocks)
             header = [decode_column_name(cell, options.reading.encoding) for cell in cells]
-            if not starts_inside_file:
+            if not starts_inside_file:  # then the header was taken from `blocks`
                 blocks = chain([header_block], blocks)
         indices = _ColumnIndices.from_options(options, header, path)
         width = len(header or ())
@@ -456,10 +479,9 @@ def read_table(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
 
 
 def _take_first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:
-    """Return the cells of the first row, and the remaining rows of its block.
+    """Return the cells of the first row, and a block of the remaining rows of its block.
 
-    Empty lines above the first row, as spreadsheets leave them, are skipped. A block may consist of
-    such lines.
+    Skip empty lines above the first row, which some spreadsheets write.
     """
     for block in blocks:
         for _, cells in block.rows:
@@ -469,7 +491,7 @@ def _take_first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock
 
 
 def _find_first_width(blocks: Iterable[_RowBlock], indices: _ColumnIndices) -> int:
-    """Return the number of columns of the first row; 0 if there are no rows."""
+    """Return the number of cells of the first row; 0 if there are no rows."""
     for block in blocks:
         for _, cells in block.rows:
             if cells is not None and not indices.is_blank(cells):
@@ -490,7 +512,7 @@ def _read_documents(
 ) -> Iterator[Document | LabelledBlock]:
     """Yield the documents of rows.
 
-    ``width`` is the number of columns. If it is 0, the first row determines it.
+    ``width`` is the number of columns. If it is 0, the first row determines the number.
     """
     parse_row = _create_row_parser(indices, options)
     for row_block in blocks:
@@ -515,7 +537,7 @@ def _create_row_parser(
     """
     last = indices.last
     encoding = options.reading.encoding
-    decode_label = lru_cache(1 << 10)(decode_name)
+    decode_label = lru_cache(_MAX_CACHED_LABELS)(decode_name)
 
     def parse_row(name: str, cells: list[bytes] | None, width: int) -> Document:
         try:
@@ -542,7 +564,7 @@ def _create_row_parser(
 def _warn_of_swallowed_rows(
     rows: Iterable[Row], path: str, options: ReaderOptions
 ) -> Iterator[Row]:
-    """Yield rows, and add a warning to the notices for the first cell that contains other rows."""
+    """Yield rows; add a warning to the notices for the first cell that contains other rows."""
     delimiter = get_delimiter(options.reading)
     encoded_delimiter = delimiter.encode("utf-8", "surrogateescape")
     is_checked = options.reading.format == "csv"
@@ -561,8 +583,8 @@ def _warn_of_swallowed_rows(
 def _check_width(n_cells: int, width: int, last: int) -> None:
     """Raise `DocumentError` for a row with a wrong number of cells.
 
-    A row must have as many cells as the first row, ``width``. If the first row itself is too short,
-    a row must have enough cells for the ``last`` index.
+    ``width`` is the number of cells of the first row, and ``last`` is the last index to read. A row
+    must have ``width`` cells or, if the first row itself is too short, enough cells for ``last``.
     """
     if width > last:
         if n_cells != width:
