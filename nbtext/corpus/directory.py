@@ -1,7 +1,7 @@
-"""Read format ``dir``, a directory whose files are documents.
+"""Read the format ``dir``, a directory whose files are documents.
 
-The readers of other formats use this file too, to list the files below a folder. Opening a pipe or
-device could block forever, so such files are detected first.
+The readers of other formats use this file to list the files below a folder. Opening a pipe or
+device could block forever, so such special files are detected before they are opened.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 _MAX_SIZE_LINE_BYTES = 32
 """Maximum length of the line with the message size in a file of Apple Mail."""
 
-_READ_BYTES = 1 << 20
+_MAX_READ_BYTES = 1 << 20
+"""Maximum number of bytes to read at once."""
 
 
 class ListedFile(NamedTuple):
@@ -57,14 +58,15 @@ class ListedFile(NamedTuple):
     label: Label | None = None
     """The class of the file; None if labels are not needed or not yet known."""
     problem: DocumentError | None = None
-    """Why the file cannot be read; None if it is a regular file."""
+    """Why the file cannot be read; None if no reason is known yet."""
 
 
 def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
-    """Yield the files of class directories; the name of the directory is the label.
+    """Yield the files of class directories. The name of the directory is the label.
 
-    If labels are not needed, or come from a header or from file names, yield the path if it is a
-    file, or all files below it. Raise `UsageError` if a labelled corpus has no class directories.
+    If labels are not needed, or come from a header or from file names, yield all files below the
+    path, or the path itself if it is a file. Add files that are in no class directory to the
+    notices. Raise `UsageError` if a labelled corpus has no class directories.
     """
     if not options.labelled or options.reading.label_source:
         yield from list_unlabelled_files(path)
@@ -99,14 +101,16 @@ def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
 def _explain_missing_directory(path: str) -> UsageError:
     """Return the error for a labelled corpus that is a file or standard input.
 
-    Raise `PathError` if it cannot be read.
+    Raise `PathError` if the path cannot be read.
     """
-    if not peek_start(path, 1, pipe_bytes=1):
+    is_empty_or_unreadable = not peek_start(path, 1, pipe_bytes=1)
+    if is_empty_or_unreadable:
         with open_stream(path):  # raises the reason if the path is unreadable
             return UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
     from nbtext.corpus.detection.hints import suggest_reading_options
 
-    if (hint := suggest_reading_options(path)) is not None:
+    hint = suggest_reading_options(path)
+    if hint is not None:
         return UsageError(
             f"{path} is in no format that its name or its first line shows", hint=hint
         )
@@ -120,9 +124,9 @@ def _explain_missing_directory(path: str) -> UsageError:
 def merge_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterator[ListedFile]:
     """Yield the files of class folders; a file of several classes once, with the set of its labels.
 
-    A file is in several class folders if some of its names are links.
+    A file is in several class folders if some of its names are links to it.
     """
-    # The status of each file would take five times as long as its inode in the listing.
+    # To get the inodes from the listing is five times as fast as to get the status of each file.
     inodes = [inode for _, inode, _ in scan_files(folders, labelled=False)]
     may_have_links = None in inodes or len(set(inodes)) < len(inodes)
     if not may_have_links:
@@ -133,18 +137,18 @@ def merge_labels(files: Iterable[ListedFile], folders: Iterable[str]) -> Iterato
     for file, identity in identified_files:
         labels = labels_by_identity.setdefault(identity, set())
         labels.update(list_labels(file.label or ""))
-    yielded_sets = set()
+    yielded_identities = set()
     for file, identity in identified_files:
         labels = labels_by_identity[identity]
         if len(labels) == 1:
             yield file
-        elif identity not in yielded_sets:
-            yielded_sets.add(identity)
+        elif identity not in yielded_identities:
+            yielded_identities.add(identity)
             yield ListedFile(file.path, make_label_set(labels))
 
 
 def _identify_file(file: ListedFile) -> object:
-    """Return a key that is equal for all names of a file; its path if it cannot be read."""
+    """Return a key that is equal for all names of a file; for an unreadable file, its path."""
     if file.problem is not None:
         return file.path
     try:
@@ -157,9 +161,9 @@ def _identify_file(file: ListedFile) -> object:
 def list_labelled_files(
     folders: Iterable[str], label: str, notices: Notices, warning: str
 ) -> Iterator[ListedFile]:
-    """Yield the files below folders, all of one class.
+    """Yield the files below folders, all with the same label.
 
-    Add the warning to the notices if there are no files.
+    If there are no files, add the warning to the notices.
     """
     is_empty = True
     for file in chain.from_iterable(map(walk_files, folders)):
@@ -178,14 +182,14 @@ def list_unlabelled_files(path: str) -> Iterator[ListedFile]:
 
 
 def walk_files(folder: str, *, follow_links: bool = False) -> Iterator[ListedFile]:
-    """Yield all files at any depth, unlabelled, in byte order, without hidden ones.
+    """Yield the files at any depth of a folder in byte order, without labels and hidden files.
 
-    Special files and unreadable directories are yielded with a problem. So are symbolic links to
-    directories, which may form a cycle. ``follow_links`` follows links that are directly in the
-    folder, where class directories may be links.
+    Yield special files and unreadable directories with a problem, as well as symbolic links to
+    directories, because links may form a cycle. If ``follow_links``, follow the links that are
+    directly in the folder, where class directories may be links.
     """
-    # No recursion: directories may be nested more deeply than Python's calls.
-    pending: list[tuple[str, bool | None]] = [(folder, True)]
+    # This is not recursive: directories may be nested more deeply than Python's calls.
+    pending: list[tuple[str, bool | None]] = [(folder, True)]  # as from `list_visible_paths`
     followed_folders = {folder}
     while pending:
         path, is_folder = pending.pop()
@@ -205,7 +209,7 @@ def walk_files(folder: str, *, follow_links: bool = False) -> Iterator[ListedFil
                 message = f"cannot read the directory: {describe_os_error(error)}"
                 yield ListedFile(path, problem=DocumentError(message))
                 continue
-            pending.extend(reversed(entries))
+            pending.extend(reversed(entries))  # the last is taken first
             if follow_links and path == folder:
                 followed_folders.update(entry for entry, is_folder in entries if is_folder)
 
@@ -213,9 +217,9 @@ def walk_files(folder: str, *, follow_links: bool = False) -> Iterator[ListedFil
 def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, int | None, str]]:
     """Yield the name, inode and path of each visible file in and below paths, in no fixed order.
 
-    The inode is None for symbolic links. A path that is a file is yielded as its own name, also
-    with None. If ``labelled``, skip files that are directly in one of the paths, because only class
-    folders contain documents.
+    The inode of a symbolic link is None. For a path that is itself a file, the name is the path,
+    and the inode is None. If ``labelled``, skip files that are directly in one of the paths,
+    because only class folders contain documents.
     """
     pending = [(path, True) for path in paths]
     while pending:
@@ -237,8 +241,8 @@ def scan_files(paths: Iterable[str], *, labelled: bool) -> Iterator[tuple[str, i
 def list_visible_paths(folder: str) -> list[tuple[str, bool | None]]:
     """Return the paths in a folder except hidden ones, in the byte order of their names.
 
-    The second value of a pair is True for a directory, False for a regular file, and None for any
-    other entry: a special file or a broken link.
+    With each path, return True for a directory, False for a regular file, and None for any other
+    entry: a special file or a broken link.
     """
     with os.scandir(folder) as entries:
         visible = [entry for entry in entries if not entry.name.startswith(".")]
@@ -252,7 +256,7 @@ def _is_directory(entry: os.DirEntry[str]) -> bool | None:
         if entry.is_dir():
             return True
         return False if entry.is_file() else None
-    except OSError:  # A cycle of links is listed like a file; reading it reports the cycle.
+    except OSError:  # in a cycle of links; reading the file reports the cycle
         return False
 
 
@@ -261,13 +265,14 @@ def _is_special_file(path: str) -> bool:
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
-        return False  # reading it reports the reason
+        return False  # reading the file reports the reason
 
 
 def read_listed_file(file: ListedFile, options: ReaderOptions) -> Document:
     """Return the document in a listed file, or in standard input for ``-``.
 
-    A compressed file is unpacked. If the file cannot be read, the document has the problem.
+    Unpack a compressed file. If the file cannot be read, the document has the reason as its
+    problem.
     """
     path, label, problem = file
     if problem is None:
@@ -285,9 +290,9 @@ def read_listed_file(file: ListedFile, options: ReaderOptions) -> Document:
 
 
 def _extract_apple_message(path: str, content: bytes) -> bytes:
-    """Return the message in a file of Apple Mail (.emlx), and any other content unchanged.
+    """Return the message in a file of Apple Mail (.emlx). Return any other content unchanged.
 
-    A line with the size precedes the message, and a property list follows it.
+    In such a file, a line with the size precedes the message, and a property list follows it.
     """
     if not strip_compression_suffix(path).lower().endswith(".emlx"):
         return content
@@ -299,7 +304,7 @@ def _extract_apple_message(path: str, content: bytes) -> bytes:
 
 
 def _read_stream(path: str, limit: int) -> bytes:
-    """Return the content of standard input or of a pipe, up to one byte beyond the limit."""
+    """Return the content of standard input or of a pipe, up to one byte more than the limit."""
     try:
         with open_stored(path) as stream:
             return stream.read(limit + 1)
@@ -311,8 +316,8 @@ def _read_stream(path: str, limit: int) -> bytes:
 def _read_file(path: str, limit: int) -> bytes:
     """Return the content of a file, or of a pipe until its writer closes it.
 
-    From a pipe, at most one byte beyond the limit is read. Raise `DocumentError` if a file has more
-    bytes than the limit.
+    Read at most one byte more than the limit from a pipe. Raise `DocumentError` if a regular file
+    has more bytes than the limit.
     """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for its writer.
@@ -323,11 +328,11 @@ def _read_file(path: str, limit: int) -> bytes:
                 _wait_for_writer(descriptor)
             if status.st_size > limit:
                 raise create_size_error(limit)
-            # The size of pipes, and of files in /proc, is 0.
+            # Pipes, and files in /proc, have a status with size 0.
             size = status.st_size or limit + 1
             content = bytearray()
             while len(content) < size:
-                chunk = os.read(descriptor, min(size - len(content), _READ_BYTES))
+                chunk = os.read(descriptor, min(size - len(content), _MAX_READ_BYTES))
                 if not chunk:
                     break
                 content += chunk
@@ -339,9 +344,9 @@ def _read_file(path: str, limit: int) -> bytes:
 
 
 def _wait_for_writer(descriptor: int) -> None:
-    """Wait until a pipe has a writer, then make reads block.
+    """Wait until a pipe has a writer, then make reads wait for data.
 
-    A pipe without a writer seems to be empty.
+    Without a writer, the pipe would seem to be empty.
     """
     import select
 

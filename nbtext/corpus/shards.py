@@ -1,7 +1,7 @@
 """Split a corpus into shards that processes read in parallel: lists of files, or byte ranges.
 
-`nbtext.corpus.reading.read_shard` reads a shard. The byte range of a compressed file includes the
-unpacked bytes, because only one process should unpack the file.
+`nbtext.corpus.reading.read_shard` reads a shard. The byte range of a compressed file includes its
+unpacked bytes, so that only one process unpacks the file.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     _RecordFinder = Callable[[bytearray, int], "_CompleteRecords | None"]
     """Finds the complete records at the start of content.
 
-    Takes content that starts with a record, and the position of this start in the file. Returns
-    None if the content is not of the format, or if the ends of its records are uncertain.
+    It takes content that starts with a record, and the position of the content in the file. It
+    returns None if the content is not of the format, or if the ends of its records are uncertain.
     """
 
 SHARD_BYTES = 1 << 22
@@ -55,42 +55,43 @@ SHARD_FILES = 1 << 10
 """Maximum number of files in a shard."""
 
 SCORING_SHARD_BYTES = SHARD_BYTES // 4
-"""Approximate size of a shard to be scored by processes of this machine.
+"""Approximate size of a shard that a process of this machine scores.
 
-It is smaller than a shard to be counted, because scores take more memory than counts, and so that
+It is smaller than `SHARD_BYTES`, because scores take more memory than counts, and so that all
 processes end at about the same time.
 """
 
 MIN_FILE_COST_BYTES = 1 << 12
-"""Number of bytes that can be counted in the time of opening a file.
+"""Minimum size with which a file counts, since opening a file takes time.
 
-A smaller file of a directory has the cost of a file of this size.
+In the time of opening a file, about so many bytes of text can be counted.
 """
 
 MAX_RECORD_SEARCH_BYTES = 1 << 22
 """Number of bytes in which to search for the end of a record.
 
-If none is found, the remainder of the file is one range.
+If they contain no end, the remainder of the file is one range.
 """
 
 JSON_ARRAY_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]?\s*\Z)")
-"""Start of a JSON array of objects, as opposed to one object per line."""
+"""Start of a JSON array of objects, or of an array whose elements are not visible yet."""
 
 
 class Shard(NamedTuple):
     """A unit of reading that is small enough to send to another process or machine.
 
-    A shard is a whole path, a byte range of a file, or some files of a directory or Maildir. Files
-    are cut between records. Standard input, which can only be read from its start, is one shard.
+    A shard is a whole path, a byte range of a file, or some files of a directory or Maildir. A byte
+    range consists of complete records. Standard input, which can only be read from its start, is
+    one shard.
     """
 
     path: str
     byte_range: ByteRange = WHOLE_FILE
     files: tuple[ListedFile, ...] | None = None
-    """The files to read; None: read the byte range of the path."""
+    """The files to read; None: all files of a directory, or the byte range of a file."""
 
     def with_absolute_paths(self) -> Shard:
-        """Return the shard for a process that has another working directory on the same files."""
+        """Return the shard for a process with another working directory."""
         path = os.path.abspath(self.path)
         if isinstance(self.path, LabelledFolder):
             path = LabelledFolder(path, self.path.label)
@@ -103,7 +104,7 @@ class Shard(NamedTuple):
 def load_reader(layout: Format) -> Callable[[str, ReaderOptions], Iterator[Any]]:
     """Import and return the reader of a format.
 
-    The reader yields the documents of a path, or, if each file is a document, the files to read.
+    The reader yields the documents of a path. If each file is a document, it yields `ListedFile`.
     """
     module, _, function = layout.reader.partition(".")
     return getattr(import_module(f"nbtext.corpus.{module}"), function)
@@ -118,9 +119,9 @@ def split_corpus(
 ) -> Iterator[Shard]:
     """Yield shards of about ``size`` bytes that cover all paths, in order, without overlap.
 
-    Listing files may add notices to ``options``. If a path cannot be listed, the last shard is that
-    path: reading it reports the reason. Compressed files are cut only if ``is_local``: if processes
-    of this machine read the shards.
+    Listing files may add notices to ``options.notices``. If the files of a path cannot be listed,
+    the last shard is the path itself: reading it reports the reason. ``is_local`` states that
+    processes of this machine read the shards. If not, compressed files are not cut.
     """
     layout = options.reading.layout
     if options.reading.format == "mbox":
@@ -146,7 +147,7 @@ def split_corpus(
 
 
 def _estimate_cost(file: ListedFile) -> int:
-    """Return the time to read and count a file, in bytes that can be counted in this time."""
+    """Return the time to read a file and count its terms, in bytes; see `MIN_FILE_COST_BYTES`."""
     try:
         return max(os.stat(file.path).st_size, MIN_FILE_COST_BYTES)
     except (OSError, ValueError):
@@ -156,11 +157,11 @@ def _estimate_cost(file: ListedFile) -> int:
 def split_file(
     path: str, size: int, options: ReaderOptions, *, is_local: bool = True
 ) -> Iterator[ByteRange]:
-    """Cut a file between records into ranges of at most ``size`` bytes.
+    """Yield ranges of complete records of a file, of at most ``size`` bytes, or of one record.
 
-    A record of more bytes makes a larger range. Yield only `WHOLE_FILE` for special or unreadable
-    files, for small ones, and for UTF-16 and UTF-32. This reads the file once more to count the
-    records before each range, which takes about 2 % of the time of counting its terms.
+    Yield only `WHOLE_FILE` if a file is small, special, unreadable, or in UTF-16 or UTF-32. The
+    function reads the file in order to count the records before each range. This takes about 2 % of
+    the time of counting its terms.
     """
     find_records = _get_record_finder(options)
     try:
@@ -169,17 +170,17 @@ def split_file(
             with open(path, "rb") as file:
                 is_packed = detect_compression(path, file.peek(COMPRESSION_PROBE_BYTES)) is not None
                 if is_packed:
-                    is_split = is_local
+                    can_be_cut = is_local
                 else:
                     is_wide = is_wide_encoding(file.peek(WIDE_ENCODING_PROBE_BYTES))
-                    is_split = status.st_size > size and not is_wide
-                if is_split:
+                    can_be_cut = status.st_size > size and not is_wide
+                if can_be_cut:
                     stream = unpack_stream(file, path, options.max_unpacked_bytes)
                     splitter = _Splitter(stream, file if is_packed else None)
                     yield from splitter.iter_ranges(size, find_records)
                     return
     except (OSError, ValueError, PathError):
-        pass  # reading it reports the reason
+        pass  # reading the file reports the reason
     yield WHOLE_FILE
 
 
@@ -187,38 +188,47 @@ class _Splitter:
     """Cuts a stream between records into byte ranges, and counts lines and records."""
 
     def __init__(self, stream: BufferedReader, packed: BufferedReader | None) -> None:
-        """Start at the start of the stream, which may unpack a compressed file ``packed``."""
+        """Start at the start of a stream.
+
+        ``packed`` is the compressed file that the stream unpacks; None if it is uncompressed.
+        """
         self._stream = stream
         self._packed = packed
         self._packed_position = 0
-        """Number of bytes of the compressed file that were read for the ranges so far."""
+        """Number of bytes of the compressed file that were read for the previous ranges."""
         self._content = bytearray()
-        """The bytes that were read after the ranges so far."""
+        """The bytes of the stream that were read, after the previous ranges."""
         self._is_complete = False
-        """Whether the content is the remainder of the stream."""
+        """Whether the stream has no bytes after ``_content``."""
         self._failure: PathError | None = None
         """Why the stream ended early; None if it did not."""
         self._start = 0
-        """Position after the ranges so far."""
+        """Number of bytes in the previous ranges."""
         self._lines_before = 0
+        """Number of lines in the previous ranges."""
         self._records_before = 0
+        """Number of records in the previous ranges."""
 
     def iter_ranges(self, size: int, find_records: _RecordFinder) -> Iterator[ByteRange]:
-        """Yield ranges that cover the stream; the last one has all content without a safe cut."""
+        """Yield ranges that cover the stream.
+
+        If the ends of records cannot be found, the last range has the remainder of the stream.
+        """
         min_content = size
         while self._fill_beyond(min_content):
             records = find_records(self._content, self._start)
             if records is None:
                 break
             n_bytes = records.end
-            if not n_bytes and min_content <= size + MAX_RECORD_SEARCH_BYTES:
+            if n_bytes == 0 and min_content <= size + MAX_RECORD_SEARCH_BYTES:
                 min_content *= 2
                 continue
-            # At the start of the file, a header may follow empty lines.
-            is_blank_start = (
-                not self._start and not self._content[:n_bytes].removeprefix(BOM_UTF8).strip()
+            # At the start of the file, a header may follow empty lines, and must be in one range
+            # with them.
+            has_blank_start = (
+                self._start == 0 and not self._content[:n_bytes].removeprefix(BOM_UTF8).strip()
             )
-            if not n_bytes or is_blank_start:
+            if n_bytes == 0 or has_blank_start:
                 break
             yield self._create_range(n_bytes)
             self._start += n_bytes
@@ -226,15 +236,15 @@ class _Splitter:
             self._records_before += records.n_records
             del self._content[:n_bytes]
             min_content = size
-        if not self._start:
+        if self._start == 0:
             yield WHOLE_FILE
         else:
             yield self._create_range(None)._replace(failure=self._failure)
 
     def _create_range(self, n_bytes: int | None) -> ByteRange:
-        """Return the range of ``n_bytes`` after the last cut; None: to the end of the file.
+        """Return the range of ``n_bytes`` after the previous ranges; None: to the end of the file.
 
-        It includes its bytes if the file is compressed and they were read.
+        The range of a compressed file includes its bytes if they were read.
         """
         end = None if n_bytes is None else self._start + n_bytes
         byte_range = ByteRange(self._start, end, self._lines_before, self._records_before)
@@ -248,7 +258,7 @@ class _Splitter:
         return byte_range._replace(content=content, n_compressed_bytes=n_compressed_bytes)
 
     def _fill_beyond(self, size: int) -> bool:
-        """Read until the content has more than ``size`` bytes. Return False if there are fewer."""
+        """Read until the content has more than ``size`` bytes. Return whether it has so many."""
         min_content = max(size, COMPRESSION_PROBE_BYTES) + 1
         try:
             while len(self._content) < min_content and not self._is_complete:
@@ -265,16 +275,20 @@ class _Splitter:
 
 
 class _CompleteRecords(NamedTuple):
-    """The complete records at the start of content, without the last record, which may be cut."""
+    """The size of the complete records at the start of content.
+
+    They do not include the last record of the content, which may be cut.
+    """
 
     end: int
-    """Size of these records in bytes; 0 if there are none."""
+    """Number of bytes of the complete records."""
     n_line_ends: int
+    """Number of line ends in the complete records; 0 if the format does not need it."""
     n_records: int
 
 
 def _get_record_finder(options: ReaderOptions) -> _RecordFinder | None:
-    """Return the record finder of a format; None if its files are not cut."""
+    """Return the function that finds records of a format; None if its files are not cut."""
     name = options.reading.format
     if name == "mbox":
         return _find_messages
@@ -311,14 +325,16 @@ def _find_messages(content: bytearray, start: int) -> _CompleteRecords | None:
         return None
     from nbtext.corpus.mailboxes import MESSAGE_START
 
+    # The first message starts at 0. A match begins with the line end before a message.
     ends = [match.start() + 1 for match in MESSAGE_START.finditer(content, 1)]
-    return _CompleteRecords(ends[-1] if ends else 0, 0, len(ends))
+    return _CompleteRecords(end=max(ends, default=0), n_line_ends=0, n_records=len(ends))
 
 
 def measure_complete_records(content: bytes) -> int:
-    """Return the size of the complete records at the start of CSV content that ends at a line end.
+    """Return the size of the complete records at the start of CSV content.
 
-    They end at the last line end that follows an even number of quotes.
+    The content must end at a line end. The complete records end at the last line end after an even
+    number of quotes.
     """
     n_quotes = content.count(b'"')
     end = len(content)
@@ -333,9 +349,10 @@ def measure_complete_records(content: bytes) -> int:
 def _find_csv_records(
     content: bytearray, start: int, *, delimiter: bytes
 ) -> _CompleteRecords | None:
-    """Find complete CSV records.
+    """Find complete CSV records; None if their ends are uncertain.
 
-    None if a quote is neither at the start nor at the end of a cell, or a line ends at CR only.
+    The ends are uncertain if a quote is inside a cell and not doubled, or if a line ends with CR
+    only.
     """
     lines = bytes(content[: _find_last_line(content)])
     records = lines[: measure_complete_records(lines)]
@@ -346,7 +363,7 @@ def _find_csv_records(
         return _CompleteRecords(len(records), n_lines, n_lines)
     is_file_start = start == 0
     cells = records.removeprefix(BOM_UTF8) if is_file_start else records
-    # The line end in front gives the first quote a neighbour too.
+    # The added line end is the byte before a quote at the start.
     octets = np.frombuffer(b"\n" + cells, np.uint8)
     quotes = np.flatnonzero(octets == ord('"'))
     bytes_before_opening = octets[quotes[0::2] - 1]
@@ -354,7 +371,7 @@ def _find_csv_records(
     cell_bounds = np.frombuffer(b'"\r\n' + delimiter, np.uint8)
     if not np.isin(np.append(bytes_before_opening, bytes_after_closing), cell_bounds).all():
         return None
-    line_ends = np.flatnonzero(octets == ord("\n"))[1:]
+    line_ends = np.flatnonzero(octets == ord("\n"))[1:]  # without the added one
     n_quotes_before = np.searchsorted(quotes, line_ends)
     n_records = int(np.count_nonzero(n_quotes_before % 2 == 0))
     return _CompleteRecords(len(records), n_lines, n_records)

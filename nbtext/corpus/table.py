@@ -230,7 +230,7 @@ def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
     line_blocks = read_line_blocks(stream, options)
     for _, content, lines in line_blocks:
         if content is None:
-            stream = lines
+            stream = lines  # all remaining lines
             break
         pending += content
         size = measure_complete_records(pending)
