@@ -1,6 +1,6 @@
 """Split a mail into headers and body, decode the headers, and select the headers to read.
 
-Headers become text, fields of words, or items: terms such as ``from:ann@example.org``.
+Headers become text, fields of words, or items. An item is a term such as ``from:ann@example.org``.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _HEADER_NAME = re.compile(rb"[!-9;-~]+")
 _MAX_HEADER_NAME_BYTES = 100
 
 _PREAMBLE_STARTS = (b"From ", b">From ", b" ", b"\t")
-"""Starts of lines that may precede headers: an mbox envelope, or the end of a truncated header."""
+"""Starts of lines that may precede the headers: an mbox envelope, or the end of a cut header."""
 
 _ENCODED_WORD = re.compile(rb"=\?([\w.:+-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
 """An encoded word (RFC 2047), with its charset, encoding and content."""
 _ENCODED_WORD_PIECES = 4
-"""Number of pieces per encoded word that `re.split` returns: the groups, and the text after it."""
+"""Number of pieces that `re.split` returns for an encoded word: three groups and the text after."""
 
 _IGNORED_HEADERS = re.compile(
     rb"""
@@ -66,8 +66,8 @@ _IGNORED_HEADERS = re.compile(
 )
 """Headers that ``--headers auto`` never reads, because they would not help with other mail.
 
-They contain the class, the list, the machine or person that received the mail, dates, sizes or ids.
-`nbtext.corpus.mail.structure` reads the Content- headers.
+They contain the class, the mailing list, the machine or person that received the mail, dates, sizes
+or ids. `nbtext.corpus.mail.structure` reads the Content- headers.
 """
 
 _RECEIVED = b"received"
@@ -75,33 +75,34 @@ _RECEIVED = b"received"
 _ADDRESS_CHARS = bytes(
     32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for byte in range(256)
 ).lower()
-"""Translation table that leaves addresses, in lower case, separated by spaces."""
+"""Translation table to lower case, and of all bytes that cannot be in an address to spaces."""
 
 _HOST_CHARS = bytes(
     byte if re.match(rb"[\w.-]", bytes((byte,))) else 32 for byte in range(256)
 ).lower()
-"""Translation table that leaves hosts and words, in lower case, separated by spaces."""
+"""Translation table to lower case, and of all bytes that cannot be in a host name to spaces."""
 
 _ADDRESS_DOMAIN = re.compile(rb"@[\w.-]+")
 
 _MAX_ITEM_BYTES = 100
-"""Maximum number of bytes of an address or host in an item; the last bytes are used."""
+"""Maximum number of bytes of an address or host in an item. The last bytes are used."""
 
 _IP_ADDRESS_PARTS = 4
 
 _CACHE_SIZE = 1 << 13
 _MAX_CACHED_BYTES = 1 << 8
+"""Maximum size of a header to be cached."""
 
 
 class HeaderRule(NamedTuple):
-    """How to read the header of a name."""
+    """How to read the headers with a certain name."""
 
-    lower: bytes
+    name: bytes
     """The name in lower case."""
     field: bytes
-    """Name of the field for its content."""
-    item: tuple[bytes]
-    """The item that states that the header is present, in a tuple of its own."""
+    """Name of the field for the content of the header."""
+    items: tuple[bytes]
+    """The item that states that the header is present."""
     kind: int
     """`_WORDS`, `_ADDRESSES`, `_IDS`, `_HOSTS` or `CONTENT_DECLARATION`."""
 
@@ -123,18 +124,21 @@ _KINDS = {
 
 
 Headers = list[tuple[HeaderRule, bytes]]
-"""The headers to read, each with its value as stored, without surrounding white space."""
+"""The rules of the headers to read, each with the stored value, without white space around it."""
+
+_IGNORED = True
+_INVALID = False
 
 
 class HeaderFilter(dict[bytes, HeaderRule | bool]):
-    """Maps header names, as written, to rules.
+    """Maps header names, as written, to their rules, `_IGNORED` or `_INVALID`.
 
-    A header to ignore has the rule True; a name that is not valid has the rule False. Rules are
-    cached from mail to mail. Headers that declare a MIME part are always read.
+    Rules are created when they are needed, and cached. Headers that declare a MIME part are always
+    read.
     """
 
     def __init__(self, selected_names: Collection[bytes] | None) -> None:
-        """Select the names to read, in lower case; None: all except `_IGNORED_HEADERS`."""
+        """Select the names to read, in lower case; None: all names except `_IGNORED_HEADERS`."""
         super().__init__()
         self._selected_names = selected_names
 
@@ -146,40 +150,39 @@ class HeaderFilter(dict[bytes, HeaderRule | bool]):
 
     def _create_rule(self, name: bytes) -> HeaderRule | bool:
         if len(name) > _MAX_HEADER_NAME_BYTES or not _HEADER_NAME.fullmatch(name):
-            return False
-        lower = name.lower()
-        kind = _KINDS.get(lower, _WORDS)
+            return _INVALID
+        lower_name = name.lower()
+        kind = _KINDS.get(lower_name, _WORDS)
         if self._selected_names is None:
-            is_selected = not _IGNORED_HEADERS.fullmatch(lower)
+            is_selected = not _IGNORED_HEADERS.fullmatch(lower_name)
         else:
-            is_selected = lower in self._selected_names
+            is_selected = lower_name in self._selected_names
         if not is_selected and kind != CONTENT_DECLARATION:
-            return True
-        field = normalise_field_name(lower.decode())
-        return HeaderRule(lower, field, (b"header:" + field,), kind)
+            return _IGNORED
+        field = normalise_field_name(lower_name.decode())
+        return HeaderRule(lower_name, field, (b"header:" + field,), kind)
 
 
 get_header_filter = lru_cache(1 << 4)(HeaderFilter)
-"""Return the filter for some names, with its cache."""
+"""Return the filter that selects some names; calls with the same names share its cache."""
 
 
 def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers, bytes]:
     """Return the headers of a message or MIME part that the filter selects, and its body.
 
-    Invalid lines between headers are dropped; invalid lines after the last header are prepended to
-    the body. A message whose first line is not a header has no headers: its body is the message
-    itself.
+    Drop invalid lines between headers, and prepend invalid lines after the last header to the body.
+    If the first line is not a header, there are no headers, and the body is the message itself.
     """
-    if message.startswith((b"\n", b"\r\n")):
+    if message.startswith((b"\n", b"\r\n")):  # the headers are empty
         return [], message[message.index(b"\n") + 1 :]
     block = message
     body = b""
     if empty_line := _EMPTY_LINE.search(message):
         block = message[: empty_line.start()]
         body = message[empty_line.end() :]
-    lines = _HEADER_END.split(block)
-    first = next((line for line in lines if not line.startswith(_PREAMBLE_STARTS)), b"")
-    if not _is_header(first, header_filter):
+    lines = _HEADER_END.split(block)  # a header of several lines is one item
+    first_line = next((line for line in lines if not line.startswith(_PREAMBLE_STARTS)), b"")
+    if not _is_header(first_line, header_filter):
         return [], message
     rules_and_values = [
         (header_filter[name], value)
@@ -189,10 +192,11 @@ def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers,
     headers = [
         (rule, value.strip()) for rule, value in rules_and_values if rule.__class__ is HeaderRule
     ]
-    n_lines = len(lines)
-    while not _is_header(lines[n_lines - 1], header_filter):  # ends at `first` at the latest
-        n_lines -= 1
-    stray_lines = lines[n_lines:]
+    headers_end = len(lines)
+    # This ends at the first line at the latest.
+    while not _is_header(lines[headers_end - 1], header_filter):
+        headers_end -= 1
+    stray_lines = lines[headers_end:]
     if any(stray_lines):
         body = b"\n".join([*stray_lines, b"", body])
     return headers, body
@@ -201,19 +205,19 @@ def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers,
 def _is_header(line: bytes, header_filter: HeaderFilter) -> bool:
     """Return whether a line has a valid name and a colon, selected or not."""
     name, colon, _ = line.partition(b":")
-    return bool(colon) and header_filter[name] is not False
+    return bool(colon) and header_filter[name] is not _INVALID
 
 
 def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     """Return a header's value as UTF-8, with encoded words (RFC 2047) decoded, and its issues.
 
-    White space between two encoded words is dropped. Consecutive words of one charset are a run and
-    decoded together, because some programs split words inside a character.
+    Consecutive encoded words of one charset are decoded together, because some programs split a
+    text inside a character.
     """
     if b"=?" not in value:
         return decode_with_charset(value, None, encoding)
     first, *pieces = _ENCODED_WORD.split(value)
-    # charset (None: not encoded) and words of each run
+    # A run is a charset and words to be decoded together. None: the text is not encoded.
     runs: list[tuple[str | None, list[bytes]]] = [(None, [first])]
     for start in range(0, len(pieces), _ENCODED_WORD_PIECES):
         end = start + _ENCODED_WORD_PIECES
@@ -227,9 +231,11 @@ def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
             run_words.append(word)
         else:
             runs.append((charset, [word]))
+        # White space after a word is dropped only if another word follows.
         is_last = end == len(pieces)
         if text_after.strip() or is_last:
             runs.append((None, [text_after]))
+    # For words of an unknown charset, ``encoding`` would be wrong too.
     decoded_runs = [
         decode_with_charset(b"".join(words), charset, "auto" if charset else encoding)
         for charset, words in runs
@@ -239,7 +245,7 @@ def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
 
 
 def parse_header_labels(message: bytes, header: str, encoding: str) -> Label:
-    """Return the set of comma-separated labels in a header; a label with a comma is quoted.
+    """Return the set of comma-separated labels in a header. A label with a comma is in quotes.
 
     Raise `DocumentError` if the header is missing.
     """
@@ -254,18 +260,20 @@ def parse_header_labels(message: bytes, header: str, encoding: str) -> Label:
 def has_header_value(message: bytes, header: str, value: str, encoding: str) -> bool:
     """Return whether a header has a value, apart from differences in white space.
 
-    A missing header has the empty value. In a header of addresses, ``value`` may be one address.
+    A missing header has an empty value. In a header of addresses, ``value`` may be one address.
     """
     expected = b" ".join(os.fsencode(value).split())
-    values = [b" ".join(text.split()) for text in _read_values(message, header, encoding)] or [b""]
+    values = [b" ".join(text.split()) for text in _read_values(message, header, encoding)]
+    if not values:
+        values = [b""]
     if _KINDS.get(header.lower().encode()) != _ADDRESSES:
         return expected in values
-    values += b" ".join(values).translate(_ADDRESS_CHARS).split()
+    values += b" ".join(values).translate(_ADDRESS_CHARS).split()  # the addresses
     return expected in values or expected.lower().strip(b"<>") in values
 
 
 def _read_values(message: bytes, header: str, encoding: str) -> list[bytes]:
-    """Return the decoded values of all headers of a name."""
+    """Return the decoded values of all headers with a name."""
     names = (header.lower().encode(),)
     headers, _ = split_headers(message, get_header_filter(names))
     return [value for _, value in select_fields(headers, names, encoding)]
@@ -276,7 +284,7 @@ def select_fields(headers: Headers, names: Collection[bytes], encoding: str) -> 
     return [
         (rule.field, decode_header(value, encoding)[0])
         for rule, value in headers
-        if rule.lower in names
+        if rule.name in names
     ]
 
 
@@ -288,13 +296,13 @@ def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
     """
     fields: list[tuple[bytes, bytes]] = []
     items: list[Sequence[bytes]] = []
-    routes: list[bytes] = []
-    for (_, field, item, kind), value in headers:
+    routes: list[bytes] = []  # contents of Received headers
+    for (_, field, header_items, kind), value in headers:
         if kind == CONTENT_DECLARATION:
             continue
-        items.append(item)
+        items.append(header_items)
         if kind == _HOSTS:
-            # the date at the end is dropped, unless it may contain a host
+            # Drop the date at the end, unless it may contain a host.
             route, _, date = value.rpartition(b";")
             routes.append(value if b"." in date else route)
         elif kind != _IDS:
@@ -314,7 +322,7 @@ def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
 
 
 def _extract_addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]], bytes]:
-    """Return the items of each address in a header, and its text without domains of addresses."""
+    """Return the items of each address in a header, and the text without domains of addresses."""
     addresses = [
         drop_partial_characters(token[-_MAX_ITEM_BYTES:])
         for token in text.translate(_ADDRESS_CHARS).split()
@@ -328,14 +336,14 @@ def _extract_addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]]
 
 
 _extract_cached_addresses = lru_cache(_CACHE_SIZE)(_extract_addresses)
-"""`_extract_addresses` with a cache, since two of three headers have occurred before."""
+"""`_extract_addresses` with a cache, since two of three headers have occurred in earlier mail."""
 
 
 @lru_cache(_CACHE_SIZE)
 def list_host_items(field: bytes, host: bytes) -> Sequence[bytes]:
     """Return the items of a host: its name, its domain, and its top-level domain.
 
-    For an IP address, return the networks (/8, /16 and /24) that contain it.
+    For an IP address, return the items of the networks (/8, /16 and /24) that contain the address.
 
     >>> list_host_items(b"host", b"www.example.org")
     [b'host:www.example.org', b'host:example.org', b'host:org']

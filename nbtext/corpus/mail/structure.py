@@ -1,7 +1,7 @@
 """Parse the MIME structure of a mail into parts, and describe the parts by items.
 
-Items are terms such as ``type:text/html``; they are used with ``--set structure=true``. Sources:
-RFC 2045 to 2047, 2183 and 2231.
+An item is a term such as ``type:text/html``. The setting ``structure`` adds items to a mail.
+Sources: RFC 2045 to 2047, 2183 and 2231.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from nbtext.corpus.mail.headers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.corpus.html import HtmlDocument
 
 _MAX_PART_DEPTH = 20
-"""Parts that are nested more deeply are read as text."""
+"""Maximum depth of nested parts. Deeper parts are read as text."""
 
 _MAX_PARAMETERS = 64
 """Maximum number of parameters of a Content- header that are read."""
@@ -43,29 +43,30 @@ _COMMENT = re.compile(r"\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)")
 _TRANSFER_ENCODING = re.compile(r"[^\s\"',;()]+")
 
 _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/]{40}")
-"""A sequence of base64 digits that is too long for a footer."""
+"""A sequence of base64 digits that is too long for a word in a footer."""
 _FOOTER = re.compile(rb"\n(?:--|__)")
+"""Start of a footer that a mailing list adds."""
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\r?\Z)")
-
+"""The remainder of a boundary line; "--" if it is the closing boundary."""
 
 _TEXT_FOR_PROGRAMS = frozenset({
     "text/calendar", "text/css", "text/directory", "text/ecmascript", "text/javascript",
     "text/rfc822-headers", "text/rtf", "text/vcard", "text/x-vcalendar", "text/x-vcard",
 })  # fmt: skip
-"""Text that mail programs do not show as it is.
+"""Media types of text that mail programs do not show unchanged.
 
-Its keywords would become terms of every invitation, business card or style sheet.
+If such text was read, its keywords would be terms of each invitation, business card or style sheet.
 """
 
 _MARKUP_SUFFIXES = ("html", "enriched", "richtext", "xml")
-"""Suffixes of media types with tags; RFC 1896 for enriched."""
+"""Suffixes of media types with tags; for ``enriched``, see RFC 1896."""
 
 _PART_HEADERS = get_header_filter(())
-"""Selects only the headers that declare a part."""
+"""The filter that selects only the headers that declare a part."""
 
 
 class _Declaration(NamedTuple):
-    """The declarations in the Content- headers of a part; a missing text is empty."""
+    """The declarations in the Content- headers of a part. A missing text is empty."""
 
     media_type: str
     charset: str | None
@@ -76,19 +77,22 @@ class _Declaration(NamedTuple):
 
 
 class MimePart(NamedTuple):
-    """A message or a part of one, as its Content- headers declare it."""
+    """A message, or a part of a message, as its Content- headers declare it."""
 
-    kind: str
+    media_type: str
     """The media type, in lower case."""
     charset: str | None
+    """The charset; None if none is declared."""
     encoding: str
-    """The content transfer encoding, in lower case."""
+    """The content transfer encoding, in lower case; empty if none is declared."""
     name: str
     """The file name; empty if none is declared."""
     is_attached: bool
+    """Whether the part is declared as an attachment."""
     content: bytes
     """The body with its transfer encoding."""
     parts: Sequence[MimePart] = ()
+    """The parts inside this part."""
 
     @classmethod
     def from_headers(
@@ -96,25 +100,29 @@ class MimePart(NamedTuple):
     ) -> MimePart:
         """Create a part, with the parts inside it, from its headers and its body.
 
-        ``default`` is the media type if none is declared. ``depth`` is the level of nesting, 0 for
-        the message.
+        ``default`` is the media type if none is declared. ``depth`` is the number of parts around
+        this part, 0 for the message.
         """
         declaration = _parse_declaration(headers, default)
-        kind = declaration.media_type
-        parts: list[MimePart] = []
-        if depth < _MAX_PART_DEPTH and kind.startswith("multipart/"):
-            part_default = "message/rfc822" if kind == "multipart/digest" else "text/plain"
-            parts = [
-                cls.from_headers(*split_headers(part, _PART_HEADERS), part_default, depth + 1)
-                for part in _split_multipart(body, declaration.boundary)
-            ]
-        elif depth < _MAX_PART_DEPTH and kind == "message/rfc822":
-            parts = [cls.from_headers(*split_headers(body, _PART_HEADERS), depth=depth + 1)]
-        is_container = kind.startswith(("multipart/", "message/"))
-        if not parts and is_container and kind != "message/delivery-status":
-            kind = "text/plain"  # a container without parts is read as text
+        media_type = declaration.media_type
+        part_contents: Iterable[bytes] = ()
+        part_default = "text/plain"
+        if depth < _MAX_PART_DEPTH:
+            if media_type == "multipart/digest":
+                part_default = "message/rfc822"
+            if media_type.startswith("multipart/"):
+                part_contents = _split_multipart(body, declaration.boundary)
+            elif media_type == "message/rfc822":
+                part_contents = [body]
+        parts = [
+            cls.from_headers(*split_headers(content, _PART_HEADERS), part_default, depth + 1)
+            for content in part_contents
+        ]
+        is_container = media_type.startswith(("multipart/", "message/"))
+        if not parts and is_container and media_type != "message/delivery-status":
+            media_type = "text/plain"  # a container without parts is read as text
         return cls(
-            kind=kind,
+            media_type=media_type,
             charset=declaration.charset,
             encoding=declaration.transfer_encoding,
             name=declaration.file_name,
@@ -126,12 +134,12 @@ class MimePart(NamedTuple):
     @property
     def is_text(self) -> bool:
         """Whether the part is text for people."""
-        return self.kind.startswith("text/") and self.kind not in _TEXT_FOR_PROGRAMS
+        return self.media_type.startswith("text/") and self.media_type not in _TEXT_FOR_PROGRAMS
 
     @property
     def is_markup(self) -> bool:
         """Whether the part is HTML, or text with similar tags."""
-        return self.kind.startswith("text/") and self.kind.endswith(_MARKUP_SUFFIXES)
+        return self.media_type.startswith("text/") and self.media_type.endswith(_MARKUP_SUFFIXES)
 
     def walk(self) -> Iterator[MimePart]:
         """Yield the part, then all parts inside it, depth first."""
@@ -151,20 +159,21 @@ class MimePart(NamedTuple):
 def _decode_base64(content: bytes) -> bytes:
     """Decode base64, ignoring invalid bytes (RFC 2045, 6.8) and the footer of a mailing list."""
     if _FOOTER.search(content):
-        # a footer begins after the last long sequence of digits
+        # A footer begins after the last long sequence of digits.
         digits_end = max((digits.end() for digits in _BASE64_LINE.finditer(content)), default=0)
         if footer := _FOOTER.search(content, digits_end):
             content = content[: footer.start()]
     try:
-        return a2b_base64(content + b"==")
+        return a2b_base64(content + b"==")  # padding that is not needed is ignored
     except ValueError:  # there is one digit too many: complete its byte, and drop it
         return a2b_base64(content + b"A==")[:-1]
 
 
 def _parse_declaration(headers: Headers, default: str) -> _Declaration:
-    # In reverse order, since the first header of a name is the valid one.
+    """Return what Content- headers declare; ``default`` is the media type if none is declared."""
+    # The order is reversed because the first header with a name is valid.
     values = {
-        rule.lower: value[:_MAX_DECLARATION_BYTES]
+        rule.name: value[:_MAX_DECLARATION_BYTES]
         for rule, value in reversed(headers)
         if rule.kind == CONTENT_DECLARATION
     }
@@ -176,7 +185,7 @@ def _parse_declaration(headers: Headers, default: str) -> _Declaration:
 def _parse_content_headers(
     content_type: bytes, disposition: bytes, encoding: bytes, default: str
 ) -> _Declaration:
-    """Parse the values of the Content- headers of a part; an absent header is empty."""
+    """Parse the values of Content- headers. The value of a missing header is empty."""
     type_value = content_type.decode("ascii", "replace")
     media_type = "text/plain" if type_value else default
     if type_match := _MEDIA_TYPE.match(type_value.strip()):
@@ -198,14 +207,15 @@ def _parse_content_headers(
 
 
 def _parse_parameters(value: str) -> dict[str, str]:
-    """Return parameters by lower-case name; continued parameters (RFC 2231) are joined."""
+    """Return parameters by lower-case name. Continued parameters (RFC 2231) are joined."""
     parameters: dict[str, str] = {}
-    for name, extension, quoted, unquoted in _PARAMETER.findall(value)[:_MAX_PARAMETERS]:
+    for name, asterisk, quoted, unquoted in _PARAMETER.findall(value)[:_MAX_PARAMETERS]:
         key = name.lower()
-        if key in parameters and not extension:
+        is_extended = bool(asterisk)  # by RFC 2231
+        if key in parameters and not is_extended:
             continue
         text = unquoted or re.sub(r"\\(.)", r"\1", quoted)
-        if extension:
+        if is_extended:
             _, _, text = text.rpartition("'")  # after charset and language
         parameters[key] = parameters.get(key, "") + text
     return parameters
@@ -214,7 +224,7 @@ def _parse_parameters(value: str) -> dict[str, str]:
 def _split_multipart(body: bytes, boundary: bytes) -> Iterator[bytes]:
     """Yield the parts between the boundary lines of a multipart body.
 
-    Text before the first boundary, and after the closing boundary, is dropped.
+    Text before the first boundary, and text after the closing boundary, is dropped.
     """
     if not boundary:
         return
@@ -224,7 +234,7 @@ def _split_multipart(body: bytes, boundary: bytes) -> Iterator[bytes]:
     _, *pieces = (b"\n" + body).split(delimiter)
     for piece in pieces:
         boundary_end = _AFTER_BOUNDARY.match(piece)
-        if boundary_end is None:  # the line is longer, so it is no boundary
+        if boundary_end is None:  # other text follows, so the line is no boundary
             part += (delimiter, piece)
             continue
         if is_inside_part:
@@ -241,7 +251,7 @@ def _split_multipart(body: bytes, boundary: bytes) -> Iterator[bytes]:
 _LINK_HOST = re.compile(rb"://(?:[^\s\"'<>@/]*@)?([\w.-]{3,100})")
 
 _SHOWN_HOST = re.compile(rb"\s*(?:\w+://)?([\w-]+(?:\.[\w-]+)*\.[a-zA-Z]{2,})")
-"""A host at the start of a link's text."""
+"""A host at the start of the text of a link."""
 
 _LINK_TAGS = frozenset({b"a", b"A"})
 
@@ -249,7 +259,7 @@ _UNINFORMATIVE_TAGS = frozenset(b"html head title meta body p br a".split())
 """Tags that occur on nearly every page."""
 
 _COLOUR = re.compile(rb"color(?<=(.)color)\s*+[=:]\s*+[\"']?\s*+(#?\w{3,20})")
-"""The character before "color", and the colour."""
+"""The declaration of a colour: the character before "color", and the colour."""
 _BACKGROUND_PREFIXES = b"g-"
 """Characters before "color" in bgcolor and background-color.
 
@@ -267,7 +277,7 @@ _SPACES_AND_QUOTES = b" \t\r\n\f\"'"
 _CONTROL_BYTES = bytes(range(32))
 
 _MAX_ITEM_BYTES = 100
-"""Maximum size of an item; of a file name, the last characters are used."""
+"""Maximum size of an item. The last characters of a file name are used."""
 
 
 def list_structure_items(
@@ -275,15 +285,16 @@ def list_structure_items(
 ) -> bytes:
     """Return distinct items that describe a mail, separated by spaces.
 
-    ``parts`` are all parts, including the mail itself, ``pages`` are the HTML parts, and ``plain``
-    is the text of the parts without markup.
+    ``parts`` are all parts, including the mail itself. ``pages`` are the HTML parts. ``plain`` is
+    the text of the parts without markup.
     """
     items = {b"parts:%d" % _round_count(len(parts))}
     for part in parts:
         name_end = part.name[-_MAX_ITEM_BYTES:]
-        items.update(_list_part_items(part.kind, part.charset, part.encoding, name_end))
+        items.update(_list_part_items(part.media_type, part.charset, part.encoding, name_end))
     link_hosts = _LINK_HOST.findall(plain)
     for page in pages:
+        # A space in front, because patterns look at the byte before an attribute.
         attributes = b" ".join([b"", *filter(None, page.attributes)])
         link_hosts += _LINK_HOST.findall(attributes)
         items.update(_list_page_items(page, attributes.lower()))
@@ -294,10 +305,10 @@ def list_structure_items(
 
 
 @lru_cache(1 << 10)
-def _list_part_items(kind: str, charset: str | None, encoding: str, name: str) -> list[bytes]:
+def _list_part_items(media_type: str, charset: str | None, encoding: str, name: str) -> list[bytes]:
     """Return the items of a part: media type, charset, transfer encoding and file suffix."""
     properties = {
-        b"type": kind,
+        b"type": media_type,
         b"charset": charset,
         b"encoding": encoding,
         b"attachment": name.rpartition(".")[2],
@@ -321,7 +332,7 @@ def _list_page_items(page: HtmlDocument, attributes: bytes) -> list[bytes]:
 
 
 def _list_tag_items(page: HtmlDocument) -> list[bytes]:
-    """Return the tags of a page, and the numbers of tags and of images."""
+    """Return items for the tags of a page, and for the numbers of tags and of images."""
     tag_counts: dict[bytes, int] = {}
     for name, number in Counter(page.tags).items():
         if name is not None:
@@ -338,7 +349,7 @@ def _list_tag_items(page: HtmlDocument) -> list[bytes]:
 
 
 def _list_style_items(attributes: bytes) -> list[bytes]:
-    """Return the colours of a page, and the ways in which it hides text."""
+    """Return items for the colours of a page, and for the ways in which it hides text."""
     colours = set(_COLOUR.findall(attributes))
     items = [b"colour:" + colour for _, colour in colours]
     text_colours = {colour for prefix, colour in colours if prefix not in _BACKGROUND_PREFIXES}
@@ -353,7 +364,7 @@ def _list_style_items(attributes: bytes) -> list[bytes]:
 
 
 def _list_split_word_items(page: HtmlDocument) -> list[bytes]:
-    """Return the number of comments inside words, if the page has comments."""
+    """Return an item for the number of comments inside words, if the page has comments."""
     comment_indices = [index for index, tag in enumerate(page.tags) if tag is None]
     if not comment_indices:
         return []
@@ -367,7 +378,10 @@ def _list_split_word_items(page: HtmlDocument) -> list[bytes]:
 
 
 def _list_link_items(page: HtmlDocument) -> list[bytes]:
-    """Return an item per link whose text shows a host: whether it leads to the same domain."""
+    """Return an item for each link whose text starts with a host.
+
+    The item states whether the link leads to the domain of this host.
+    """
     items = []
     link_indices = [index for index, tag in enumerate(page.tags) if tag in _LINK_TAGS]
     for index in link_indices:
@@ -384,5 +398,5 @@ def _list_link_items(page: HtmlDocument) -> list[bytes]:
 
 
 def _round_count(number: int) -> int:
-    """Round a count down for items: 0 to 3 are exact, larger counts become powers of two."""
+    """Return a count from 0 to 3 unchanged, and a larger count rounded down to a power of two."""
     return number if number < 4 else 1 << (number.bit_length() - 1)
