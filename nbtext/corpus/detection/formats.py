@@ -1,7 +1,8 @@
 """Detect the format of paths, the kind of documents, and the settings with which to read them.
 
-`resolve_reading` completes the settings of a corpus, `choose_reading` those of documents for a
-model. Columns are detected by `nbtext.corpus.detection.columns`.
+`resolve_reading` completes the settings of a corpus. `choose_reading` returns the settings of
+documents for a model. `nbtext.corpus.detection.columns` detects columns. The kind of a document is
+text, html or mail.
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _MIN_DOCUMENT_LINES = 3
-"""Minimum number of lines for each to be a document."""
+"""Minimum number of lines in a file for each line to be a document."""
 
 _MAX_PROSE_LINE_BYTES = 100
 """Maximum length of a line of wrapped prose."""
 
+_SHORT_LINE_RATIO = 0.75
+"""A line is clearly shorter than the longest line below this ratio of their lengths."""
+
 _CLASS_FILE = re.compile(r"([^\d.]+|\D+\.te?xt)(\.gz|\.bz2|\.xz|\.zst)?", re.IGNORECASE)
-"""File names that may be classes: words without digits."""
+"""A file name that may be a class: words without digits."""
 
 CONVERSION_HINTS = {
     ".parquet": 'make it jsonl first, as with python -c "import pandas; '
@@ -52,7 +56,7 @@ CONVERSION_HINTS = {
 _KIND_PROBE_BYTES = 4096
 """Number of first bytes of a text that show whether it is mail or HTML."""
 _MIN_KIND_PROPORTION = 0.2
-"""Minimum proportion of texts that look like mail, or like HTML, for a warning."""
+"""Minimum proportion of texts that look like a kind, for a warning."""
 
 _TEXT_KIND_MATCHERS = {
     "mail": re.compile(
@@ -66,11 +70,11 @@ _TEXT_KIND_MATCHERS = {
         re.IGNORECASE,
     ).search,
 }
-"""Functions that match the start of a text that is mail or HTML."""
+"""Functions that search the start of a text for signs of a kind."""
 
 _MAX_INSPECTED_FOLDERS = 16
 _MAX_INSPECTED_FILES = 4
-"""Number of class folders to inspect before training, and of files in each."""
+"""Maximum number of class folders to inspect before training, and of files in each folder."""
 
 _CONVERSION_HINTS_BY_CONTENT = {
     rb"PK\x03\x04": "unpack the archive first, or save the text of an Office document",
@@ -88,15 +92,17 @@ _CONVERSION_HINTS_BY_CONTENT = {
 """How to convert training files that nbtext cannot read, by a pattern of their first bytes."""
 
 _JSON_START = re.compile(rb"""\s*(?:\{\s*("|\Z)|\[\s*[\["{])""")
+"""Start of a JSON object, or of an array of texts, arrays or objects."""
+
 _JSON_MARGIN_BYTES = 256
-"""Number of first bytes of a file in which JSON starts."""
+"""Number of first bytes of a file in which JSON must start."""
 
 
 def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = False) -> str:
-    """Return the format, with ``auto`` replaced by that of the first path.
+    """Return the format, with ``auto`` replaced by the format of the first path.
 
-    A directory shows its format by its files, a file by its suffix and, in a ``labelled`` corpus,
-    by its content. Raise `UsageError` if a path must be converted first.
+    A directory shows its format by its files. A file shows its format by its suffix and, in a
+    ``labelled`` corpus, by its content. Raise `UsageError` if a path must be converted first.
     """
     if file_format != "auto":
         return file_format
@@ -112,10 +118,10 @@ def resolve_format(paths: Sequence[str], file_format: str, *, labelled: bool = F
 
 
 def _are_class_files(paths: Sequence[str]) -> bool:
-    """Return whether several files, or those in a folder, clearly have one document per line.
+    """Return whether several files, or the files of a folder, clearly have one document per line.
 
-    Their names are words, which are then the classes. Each file has at least as many lines as there
-    are files, and is in no other format.
+    The name of each file must be a word, which is the class. Each file must have at least as many
+    lines as there are files, and must not be in another format.
     """
     from nbtext.corpus.directory import list_visible_paths
 
@@ -159,12 +165,12 @@ def _check_convertible_suffix(path: str) -> None:
 
 
 def _get_suffix(path: str) -> str:
-    """Return the suffix of a file in lower case, ignoring that of its compression."""
+    """Return the suffix of a file in lower case, ignoring the suffix of its compression."""
     return os.path.splitext(strip_compression_suffix(path))[1].lower()
 
 
 def _detect_format_by_content(path: str) -> str | None:
-    """Return the format that the first bytes of a file show clearly, or None.
+    """Return the format that the first bytes of a file show clearly; None if they show none.
 
     Raise `UsageError` for a file that must be converted first.
     """
@@ -174,9 +180,10 @@ def _detect_format_by_content(path: str) -> str | None:
     for signature, hint in _CONVERSION_HINTS_BY_CONTENT.items():
         if re.match(signature, start):
             raise UsageError(f"{path} cannot be read", hint=hint)
-    line = start.partition(b"\n")[0]
+    line, _, _ = start.partition(b"\n")
     text = line.removeprefix(BOM_UTF8)
     for name, layout in FORMATS.items():
+        # The reader of mboxes does not drop a byte order mark.
         candidate = line if layout.is_mail else text
         if layout.first_bytes and candidate.startswith(layout.first_bytes):
             return name
@@ -193,13 +200,14 @@ def _detect_format_by_content(path: str) -> str | None:
 
 
 def _contains_records(start: bytes) -> bool:
-    """Return whether a file starts with a JSON object on one line, or an array of objects."""
+    """Return whether a file starts with an array of objects, or a line with a JSON object."""
     from nbtext.corpus.lines import parse_record
 
     if JSON_ARRAY_START.match(start):
         return True
+    line, _, _ = start.partition(b"\n")
     try:
-        record, _ = parse_record(start.partition(b"\n")[0], "auto")
+        record, _ = parse_record(line, "auto")
     except DocumentError:
         return False
     return bool(record)
@@ -208,7 +216,7 @@ def _contains_records(start: bytes) -> bool:
 def choose_format(paths: Sequence[str], training_reading: Reading) -> str:
     """Return the format of paths for a model.
 
-    It is the format that the kind, name or content of the first path shows, else the format of the
+    The name or the content of the first path may show the format. If not, return the format of the
     training documents. Raise `UsageError` for a file that must be converted first.
     """
     path, *later_paths = paths
@@ -224,13 +232,13 @@ def choose_format(paths: Sequence[str], training_reading: Reading) -> str:
     if layout.has_file_per_document:
         return _choose_document_format(path, training_format)
     exists = path == "-" or os.path.exists(path)
-    has_attributes = bool(Attributes.from_settings(training_reading).names)
-    reads_columns = layout.has_columns and exists and not has_attributes
-    if not reads_columns or any(
-        detect_format_by_name(later_path) not in (None, "dir") for later_path in later_paths
-    ):
+    needs_columns = bool(Attributes.from_settings(training_reading).names)
+    if needs_columns or not (layout.has_columns and exists):
         return training_format
-    return _choose_table_format(path, training_reading)
+    has_later_format = any(
+        detect_format_by_name(later_path) not in (None, "dir") for later_path in later_paths
+    )
+    return training_format if has_later_format else _choose_table_format(path, training_reading)
 
 
 def _choose_document_format(path: str, training_format: str) -> str:
@@ -252,13 +260,13 @@ def choose_reading(
 ) -> Reading:
     """Return the settings with which to read documents for a model.
 
-    They are the settings of training, changed by ``given_settings`` and by the format of the paths.
-    Raise `UsageError` for counted features if the model was trained on texts, and for a different
-    number of attributes.
+    They are the training settings, changed by ``given_settings`` and by the format of the paths.
+    Raise `UsageError` for counted features if the model was trained on texts, and for another
+    number of attributes than in training.
     """
     reading = Reading.from_values({**training_reading, **given_settings})
     if "text_column" in given_settings and "file_column" not in given_settings:
-        reading = replace(reading, file_column=None)
+        reading = replace(reading, file_column=None)  # the two columns exclude each other
     if paths and "format" not in given_settings:
         reading = replace(reading, format=choose_format(paths, training_reading))
         keeps_columns = reading.has_columns == training_reading.has_columns
@@ -314,12 +322,12 @@ def _choose_table_format(path: str, training_reading: Reading) -> str:
 def count_document_lines(path: str) -> int | None:
     """Return the number of lines at the start of a file that look like one document each.
 
-    None if they look like one text: if there are empty lines, or if at most one line in ten is
-    clearly shorter than the longest.
+    Return None if the lines look like one text: if some are empty, or if they look like wrapped
+    prose, where at most one line in ten is clearly shorter than the longest line.
     """
     lines = _peek_lines(path)
     max_bytes = max(map(len, lines), default=0)
-    n_shorter = sum(len(line) < 0.75 * max_bytes for line in lines[:-1])
+    n_shorter = sum(len(line) < _SHORT_LINE_RATIO * max_bytes for line in lines[:-1])
     is_wrapped_text = max_bytes <= _MAX_PROSE_LINE_BYTES and n_shorter <= len(lines) / 10
     if len(lines) < _MIN_DOCUMENT_LINES or is_wrapped_text:
         return None
@@ -327,7 +335,7 @@ def count_document_lines(path: str) -> int | None:
 
 
 def _peek_lines(path: str) -> list[bytes]:
-    """Return the complete lines at the start of a file; none if any is empty."""
+    """Return the complete lines at the start of a file; an empty list if one of them is empty."""
     start = peek_start(path)
     lines = start.splitlines()
     is_last_cut = len(start) >= DETECTION_BYTES
@@ -339,7 +347,7 @@ def _peek_lines(path: str) -> list[bytes]:
 def resolve_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
     """Return settings with ``auto`` replaced by the format and the kind of documents.
 
-    Columns that are not set are detected.
+    Detect the columns that are not set.
     """
     if reading.format == "auto" and reading.records is not None:
         reading = replace(reading, format="jsonl")
@@ -348,6 +356,7 @@ def resolve_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -
     reading = replace(reading, format=file_format)
     document = _resolve_kind(reading, paths, labelled=labelled)
     text_column = reading.file_column or reading.text_column
+    # With attributes, documents need no text.
     if not text_column and Attributes.from_settings(reading).names:
         text_column = NO_TEXT
     reading = replace(reading, document=document, text_column=text_column or None)
@@ -357,14 +366,14 @@ def resolve_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -
 
 
 def _resolve_kind(reading: Reading, paths: Sequence[str], *, labelled: bool) -> str:
-    """Return the kind of documents: text, html, mail, or `KIND_BY_NAME`."""
+    """Return the kind of documents; `KIND_BY_NAME` if the names of files decide."""
     layout = reading.layout
     if layout.is_mail:
         return "mail"
     if layout.is_counted:
         return "text"
-    is_by_name = reading.document in ("auto", KIND_BY_NAME)
-    if is_by_name and not reading.has_whole_files:
+    depends_on_name = reading.document in ("auto", KIND_BY_NAME)
+    if depends_on_name and not reading.has_whole_files:
         return "text"
     if reading.document != "auto":
         return reading.document
@@ -384,7 +393,7 @@ def get_kind_of_file(path: str) -> str:
 
 
 def _detect_kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
-    """Return the kind of all files in and below the paths; `KIND_BY_NAME` if they differ."""
+    """Return the kind of all files in and below the paths; `KIND_BY_NAME` if their kinds differ."""
     from nbtext.corpus.directory import scan_files
 
     kinds = set()
@@ -393,6 +402,7 @@ def _detect_kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
         suffix = name[name.rfind(".") :]
         if suffix in known_suffixes:  # many files have few different suffixes
             continue
+        # The suffix of a compressed file does not show its kind.
         is_compressed = strip_compression_suffix(name) != name
         if not is_compressed:
             known_suffixes.add(suffix)
@@ -403,7 +413,7 @@ def _detect_kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
 
 
 def detect_text_kinds(text: bytes) -> list[str]:
-    """Return the format ``mbox`` or the kinds, except text, that the start of a text looks like."""
+    """Return the kinds other than text that a text looks like, or only the format ``mbox``."""
     from nbtext.corpus.mailboxes import is_mbox
 
     if is_mbox(text[:DETECTION_BYTES]):
@@ -418,8 +428,8 @@ def find_text_kind_warnings(
 ) -> Iterator[Finding]:
     """Yield a warning for each kind that many documents look like, although they are read as text.
 
-    ``kind_counts`` are the numbers of documents by kind, as `detect_text_kinds` returns them;
-    ``scope`` ends the message.
+    ``kind_counts`` are the numbers of documents by their result of `detect_text_kinds`. ``scope``
+    is the end of the message.
     """
     for kind, n_of_kind in kind_counts.items():
         if n_of_kind >= _MIN_KIND_PROPORTION * n_documents:
@@ -436,17 +446,18 @@ def find_text_kind_warnings(
 def find_folder_kind_warnings(folder: str) -> Iterator[Finding]:
     """Yield the warnings of `find_text_kind_warnings` for a sample of the files of a corpus.
 
-    The sample has the first files of the first class folders, unless they are mail or HTML by
+    The sample has the first files of the first class folders, except files that are mail or HTML by
     their names.
     """
     from nbtext.corpus.directory import list_visible_paths, scan_files
 
     with suppress(OSError):  # reading the folder reports the reason
         class_folders = [path for path, is_folder in list_visible_paths(folder) if is_folder]
-        inspected_folders = class_folders[:_MAX_INSPECTED_FOLDERS] or [folder]
+        if not class_folders:
+            class_folders = [folder]
         sample = chain.from_iterable(
-            islice(scan_files([inspected], labelled=False), _MAX_INSPECTED_FILES)
-            for inspected in inspected_folders
+            islice(scan_files([class_folder], labelled=False), _MAX_INSPECTED_FILES)
+            for class_folder in class_folders[:_MAX_INSPECTED_FOLDERS]
         )
         texts = [
             peek_start(path)
@@ -460,13 +471,13 @@ def find_folder_kind_warnings(folder: str) -> Iterator[Finding]:
 def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     """Return settings with the delimiter, and the columns or keys, that a file shows.
 
-    Settings that are set are not changed.
+    Do not change settings that have a value.
     """
-    has_label = reading.label_column is not None or not labelled
-    has_columns = reading.text_column is not None and has_label
-    has_delimiter = reading.delimiter is not None or reading.format != "csv"
-    if has_columns and has_delimiter:
-        # A single prediction saves the import of columns.py, which takes time.
+    needs_label = labelled and reading.label_column is None
+    has_columns = reading.text_column is not None and not needs_label
+    needs_delimiter = reading.format == "csv" and reading.delimiter is None
+    if has_columns and not needs_delimiter:
+        # Without this case, a single prediction would import columns.py, which takes time.
         return reading
     from nbtext.corpus.detection.columns import (
         check_lines_above_header,
@@ -481,7 +492,8 @@ def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     # A pipe with documents to classify may be slow, so do not wait for more than a line.
     pipe_bytes = DETECTION_BYTES if labelled else 0
     if reading.layout.is_decoded:
-        start = peek_start(path, pipe_bytes=pipe_bytes)  # also replayed to the peek at an array
+        # For a pipe, `peek_array_records` reads the same start again.
+        start = peek_start(path, pipe_bytes=pipe_bytes)
         if reading.records is None:
             records = parse_first_records(start)
         else:
@@ -500,7 +512,7 @@ def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
 
 
 def read_first_rows(path: str, reading: Reading) -> list[list[str]]:
-    """Return the first rows of a table. The settings must be resolved; see `resolve_reading`."""
+    """Return the first rows of a table, given settings from `resolve_reading`."""
     _, rows = _read_delimiter_and_rows(path, replace(reading, delimiter=get_delimiter(reading)))
     return rows
 
@@ -508,9 +520,9 @@ def read_first_rows(path: str, reading: Reading) -> list[list[str]]:
 def find_corpus_warnings(
     paths: Sequence[str], reading: Reading, resolved_reading: Reading
 ) -> Iterator[Finding]:
-    """Yield warnings about how a corpus may be misread, from its first bytes or file names.
+    """Yield warnings about how a corpus may be misread, given its first bytes or file names.
 
-    ``reading`` are the settings before, ``resolved_reading`` after `resolve_reading`.
+    ``resolved_reading`` are the settings that `resolve_reading` returned for ``reading``.
     """
     file_format = resolved_reading.format
     if file_format in ("dir", "lines"):
@@ -533,8 +545,9 @@ def _read_delimiter_and_rows(
 ) -> tuple[str | None, list[list[str]]]:
     """Return the delimiter of a table, and its first rows.
 
-    The delimiter is None if it is the default of the format. The rows are taken from the first
-    `DETECTION_BYTES` of the file or, if they contain no row, from the first `MAX_FIRST_LINE_BYTES`.
+    If the delimiter is the default of the format, return None for it. Take the rows from the first
+    `DETECTION_BYTES` of the file. If these bytes contain no complete row, take the first row from
+    `MAX_FIRST_LINE_BYTES`.
     """
     from nbtext.corpus.detection.columns import find_delimiter, split_rows
 
@@ -559,8 +572,8 @@ def _read_delimiter_and_rows(
 def read_column_names(path: str, reading: Reading) -> tuple[str, ...]:
     """Return the column names of a table, or the column numbers without a header.
 
-    The settings must be resolved. Raise `UsageError` for other formats, and for a first row of more
-    than 4 MiB.
+    The settings must be from `resolve_reading`. Raise `UsageError` if the format is not a table, or
+    if the first row has more than 4 MiB.
     """
     from nbtext.corpus.detection.columns import decode_header_row, implies_header
 

@@ -1,4 +1,4 @@
-"""Hints for files that are probably not meant to be read as they are.
+"""Give hints and warnings for files that are probably read in the wrong format.
 
 Examples are a table whose name does not show its format, lines that start with their class, and a
 file of texts next to a file of their labels.
@@ -29,24 +29,30 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
 
 _MIN_LINES = 3
-"""Minimum number of lines from which the layout of a file is guessed."""
+"""Minimum number of lines for a guess of the format."""
 
 _MAX_DISTINCT_FIRST_WORDS = 0.5
 """Maximum ratio of distinct first words to lines if the first words are classes."""
 
 _MAX_INSPECTED_FILES = 1000
+"""Maximum number of files whose suffixes are inspected."""
 
-# The stem of the name of a file that has the label of each line of another file.
 _LABELS_FILE_STEM = re.compile(r"(|.*[_.-])(?:labels?|targets?|classes|y)", re.IGNORECASE)
+"""Name, without suffix, of a file that has the label of each line of another file.
+
+The group is the start that both names probably have, such as "train_" in "train_labels".
+"""
+
 _TABLE_SUFFIXES = tuple(
     suffix for layout in FORMATS.values() for suffix in layout.suffixes if not layout.is_mail
 )
 
 
 def suggest_reading_options(path: str) -> str | None:
-    """Return a hint on how to read a file as a corpus, from its first lines; None if unclear."""
+    """Return a hint on how to read a file as a corpus; None if its first lines do not show it."""
     start = peek_start(path)
-    if not is_plain(start[: start.rfind(b"\n") + 1]):
+    complete_lines = start[: start.rfind(b"\n") + 1]
+    if not is_plain(complete_lines):
         return None
     is_complete = len(start) < DETECTION_BYTES
     for delimiter in DELIMITERS:
@@ -65,7 +71,7 @@ def suggest_reading_options(path: str) -> str | None:
 
 
 def _start_with_classes(lines: Sequence[str]) -> bool:
-    """Return whether the first words of lines repeat like classes."""
+    """Return whether each line starts with a word and a text, and the first words repeat."""
     first_words = [line.split(maxsplit=1)[0] for line in lines if " " in line.strip()]
     return (
         len(lines) >= _MIN_LINES
@@ -77,8 +83,8 @@ def _start_with_classes(lines: Sequence[str]) -> bool:
 def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Finding]:
     """Yield warnings about files that are probably not in the format in which they are read.
 
-    A file of lines may contain the labels of another file. A file that is read as one text of its
-    folder's class may be a table.
+    A file of lines may contain the labels of another file. A file in a class folder, which is read
+    as one text, may be a table.
     """
     if reading.format == "lines":
         yield from _find_parallel_files(sorted(files))
@@ -95,7 +101,7 @@ def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Findi
 
 
 def _find_parallel_files(files: Sequence[str]) -> Iterator[Finding]:
-    """Yield a warning for each file whose name says that it has the labels of another file."""
+    """Yield a warning for each file whose name shows that it has the labels of another file."""
     files_by_stem = {os.path.splitext(os.path.basename(file))[0]: file for file in files}
     for stem, file in files_by_stem.items():
         match = _LABELS_FILE_STEM.fullmatch(stem)
