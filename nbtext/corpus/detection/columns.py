@@ -1,8 +1,10 @@
 """Detect the delimiter, the header, and the columns of label and text from a table's first rows.
 
-The keys of JSON records are detected here too; `nbtext.corpus.detection.formats` calls this file. A
-table without a recognisable header has its label in column 1 and its text in column 2, as
-documented, unless the values contradict this.
+This file also detects the keys of JSON records. `nbtext.corpus.detection.formats` calls it.
+
+The documentation states that a table without a header has its label in column 1 and its text in
+column 2. This is assumed of each table without a recognisable header, unless its values contradict
+it.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ LABEL_NAMES = tuple(
 """Lower-case names of a label column; earlier names are preferred."""
 
 LABEL_KEYS = (*LABEL_NAMES, "cats", "choice", "choices", "annotation")
-"""Names of JSON keys of labels; in a table, the last four are more likely values."""
+"""Names of JSON keys of labels. In a table, the last four are more likely values than names."""
 
 TEXT_NAMES = tuple(
     """
@@ -55,13 +57,13 @@ CORPUS_PART_NAMES = {"train", "test", "dev", "valid", "validation", "val", "unsu
 """Names of parts of a corpus, which are unlikely to be classes."""
 
 ANNOTATOR_VERDICTS = {"accept", "reject", "ignore"}
-"""Values of a column with the annotators' decision about a row, as in Prodigy."""
+"""Values of a column with the decisions of annotators about rows, as in Prodigy."""
 
 _MARKS = {"0", "1", "0.0", "1.0", "false", "true"}
-"""Lower-case values of a mark column, which marks the rows that have a certain label."""
+"""Lower-case values of a mark column. It marks the rows that have a certain label."""
 
 _MIN_MARK_COLUMNS = 3
-"""Minimum number of columns of 0 and 1 from which they are taken for mark columns."""
+"""Minimum number of columns with these values for them to be mark columns."""
 
 MAX_INSPECTED_ROWS = 1000
 
@@ -74,22 +76,30 @@ _MIN_ROWS_FOR_UNKNOWN_NAMES = 10
 _MAX_LINES_ABOVE_HEADER = 20
 
 _DOCUMENTED_INDICES = {"label_column": 0, "text_column": 1}
-"""Indices of the columns of a table without a header, by setting."""
+"""Documented indices of the columns of a table without a header, by setting."""
+
 _MAX_CLASS_CHARS = 60
+"""Maximum length of a value that may be a class."""
+
 _MAX_PATH_CHARS = 1 << 10
 _MAX_PATH_SAMPLES = 10
-_MAX_RARE_PROPORTION = 0.05
-"""Maximum proportion of rows with a unique class.
+"""Maximum length of a text that may be a path, and number of texts to inspect."""
 
-With more, a first row with a class of its own is not evidence of a header.
+_MAX_RARE_PROPORTION = 0.05
+"""Maximum proportion of values that occur once in a column of classes, to recognise a header.
+
+If more values occur once, the cell in the first row may be such a value, and not a name.
 """
+
 DELIMITERS = ",;\t|"
 _MIN_EQUAL_PROPORTION = 0.9
-"""Minimum proportion of rows as wide as the first, for the delimiter to be right."""
+"""Minimum proportion of rows with the width of the first row, for the delimiter to be right."""
+
 _MIN_DISTINCT_PROPORTION = 0.9
 """Minimum proportion of distinct values in a column of ids."""
+
 _TEXT_LENGTH_RATIO = 2
-"""A column has clearly longer values than another if they are more than twice as long."""
+"""A column has clearly longer values than another above this ratio of their mean lengths."""
 
 _MAX_LISTED_COLUMNS = 12
 _MAX_LISTED_MARK_COLUMNS = 5
@@ -99,16 +109,23 @@ _MAX_LINE_CHARS = 40
 """Limits of what a message shows."""
 
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
+"""A name of a column that a line of prose is unlikely to contain."""
+
 _NAME = re.compile(r"[#_]?[^\W\d][\w .:/()#-]{0,39}")
+"""Any name of a column."""
+
 _INNER_KEY = re.compile(r"\.(name|value)$")
-"""The end of the dotted key of a label that is an object, as in data of GitHub and Argilla."""
+"""The end of the dotted key if a label is an object, as in data of GitHub and Argilla."""
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[^\W\dA-Z_])(?=[A-Z])")
+"""The position between two words in a name such as ``reviewBody``."""
+
 _PATH = re.compile(r"(?!\w+://)\S*[/\\]\S*\.\w{1,5}")
 _NUMBER = re.compile(r"[-+]?(\d+([.,:/-]\d*)*|\.\d+)([eE][-+]?\d+)?%?")
 _RECORD_SEPARATOR = re.compile(r"[\s,]*")
 _DOUBLED_QUOTES = re.compile(rb'(?:^|\t)"[^"\t]*+(?:""[^"\t]*+)++"(?=\t|\r?\n)', re.MULTILINE)
+"""A cell of a tsv in quotes, with doubled quotes inside it."""
 
 
 class _Column(NamedTuple):
@@ -117,8 +134,9 @@ class _Column(NamedTuple):
     position: int
     """Index of the column, from 0."""
     name: str
+    """Name of the column; without a header, its number from 1."""
     example: str
-    """The first value."""
+    """The first value; empty if there are no values."""
     is_classes: bool
     """Whether values repeat, none is long, and most are not empty."""
     has_rare: bool
@@ -126,6 +144,7 @@ class _Column(NamedTuple):
     is_distinct: bool
     """Whether nearly all values are different."""
     is_number: bool
+    """Whether all values are numbers or empty."""
     mean_chars: float
     """Mean number of characters."""
     low_chars: int
@@ -133,6 +152,7 @@ class _Column(NamedTuple):
 
     @property
     def is_text(self) -> bool:
+        """Whether the values may be texts: they are neither classes nor numbers."""
         return not self.is_classes and not self.is_number
 
     def is_longer_than(self, column: _Column) -> bool:
@@ -143,9 +163,10 @@ class _Column(NamedTuple):
 def split_rows(
     start: bytes, delimiter: str, *, is_quoted: bool, is_complete: bool
 ) -> list[list[str]]:
-    """Return the first rows of a table without empty ones, given its first bytes.
+    """Return the first rows of a table except empty rows, given its first bytes.
 
-    Unless the bytes are the complete table, the last row is dropped, because it may be cut.
+    If ``is_quoted``, the table is csv, else tsv. Unless the bytes are the complete table, drop the
+    last row, because it may be cut.
     """
     text = start.decode("utf-8-sig", "surrogateescape")
     rows: list[list[str]] = []
@@ -170,7 +191,7 @@ def format_tsv_options(delimiter: str) -> str:
 
 
 def find_delimiter(start: bytes, *, is_complete: bool) -> str | None:
-    """Return the delimiter of a table with quoted cells; None for the comma, or if none fits."""
+    """Return the delimiter of a csv; None for a comma, or if no delimiter fits."""
     for delimiter in DELIMITERS:
         rows = split_rows(start, delimiter, is_quoted=True, is_complete=is_complete)
         width = len(rows[0]) if rows else 0
@@ -181,9 +202,9 @@ def find_delimiter(start: bytes, *, is_complete: bool) -> str | None:
 
 
 def has_quoted_cells(start: bytes) -> bool:
-    """Return whether a tsv contains cells in quotes, which a program must have added.
+    """Return whether a tsv contains cells in quotes that a program has added.
 
-    Either quotes inside a cell are doubled, or all cells of a column are quoted.
+    In such a tsv, quotes inside a cell are doubled, or all cells of a column are in quotes.
     """
     if _DOUBLED_QUOTES.search(start) is not None:
         return True
@@ -195,14 +216,14 @@ def has_quoted_cells(start: bytes) -> bool:
 
 
 def _is_quoted(cell: bytes) -> bool:
-    return len(cell) > 1 and cell[:1] == cell[-1:] == b'"'
+    return len(cell) > 1 and cell.startswith(b'"') and cell.endswith(b'"')
 
 
 def detect_table_format(start: bytes, *, is_complete: bool) -> str | None:
     """Return the format of a table whose file name does not show it.
 
-    ``tsv`` if all lines have the same number of tabs, ``csv`` if the first row contains well-known
-    names of a label column and of a text column, else None.
+    It is ``tsv`` if all lines have the same number of tabs, or ``csv`` if the first row contains
+    well-known names of a label column and of a text column. Return None in any other case.
     """
     rows = split_rows(start, "\t", is_quoted=False, is_complete=is_complete)
     if len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows):
@@ -218,7 +239,7 @@ def detect_table_format(start: bytes, *, is_complete: bool) -> str | None:
 def is_table(rows: Rows, training_reading: Reading) -> bool:
     """Return whether rows are from a table like the training table, and not lines of a text.
 
-    ``training_reading`` are the settings with which the training documents were read.
+    ``training_reading`` are the settings of the training documents.
     """
     first = rows[0]
     text_column = training_reading.text_column
@@ -240,15 +261,15 @@ def check_lines_above_header(rows: Rows, reading: Reading) -> None:
     values does not have the usual width.
     """
     first_rows = enumerate(rows[:_MAX_LINES_ABOVE_HEADER])
-    n_above = next((index for index, row in first_rows if any(row[1:])), 0)
-    if n_above == 0:
+    n_lines_above = next((index for index, row in first_rows if any(row[1:])), 0)
+    if n_lines_above == 0:
         return
     width = _find_usual_width(rows)
-    if len(rows[n_above]) != width:
+    if len(rows[n_lines_above]) != width:
         return
-    table = [row for row in rows[n_above:] if len(row) == width]
+    table = [row for row in rows[n_lines_above:] if len(row) == width]
     title = rows[0][0]
-    needs_header = implies_header(reading) and all(len(row) == 1 for row in rows[:n_above])
+    needs_header = implies_header(reading) and all(len(row) == 1 for row in rows[:n_lines_above])
     is_delimiter_note = title.casefold().startswith("sep=")  # from a spreadsheet
     if needs_header or is_delimiter_note or _starts_with_header(table):
         raise UsageError(
@@ -264,10 +285,11 @@ def _find_usual_width(rows: Rows) -> int:
 
 
 def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Reading:
-    """Return settings with the columns that the first rows of a table show, where they are not set.
+    """Return settings with the columns that the first rows of a table show.
 
-    A table as documented needs no change: label in column 1, text in column 2, no header. Raise
-    `UsageError` if the settings do not name the columns and the rows leave them unclear.
+    Settings that name a column are not changed. For a table as documented, return the settings
+    unchanged. Raise `UsageError` if the settings do not name the columns and the rows leave them
+    unclear.
     """
     rows = list(filter(None, rows))
     if not rows:
@@ -280,7 +302,7 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     if not is_header_settled and not has_header:
         has_header = is_first_usual and _starts_with_header(rows)
     if has_header and not is_first_usual:
-        return reading
+        return reading  # the names in the header do not fit the columns
     names: list[str] = []
     body = rows
     if has_header:
@@ -298,6 +320,7 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     elif has_header or is_undocumented:
         indices = _find_text_and_label(columns, reading, missing_settings, use_names=has_header)
     unclear_settings = [name for name in missing_settings if name not in indices]
+    # In all other tables, the documented columns take the place of unclear ones.
     must_be_clear = is_undocumented or (has_header and not is_header_settled)
     if unclear_settings and must_be_clear and len(columns) > 1:
         mark_columns = _list_mark_columns(_collect_values(body, columns))
@@ -309,16 +332,19 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
 
 
 def _is_header_settled(reading: Reading) -> bool:
-    """Return whether settings determine if there is a header, by themselves or by a column."""
+    """Return whether the settings determine whether there is a header.
+
+    The setting ``header`` determines it, as does any name or number of a column.
+    """
     return reading.header is not None or any(
         column not in (None, NO_TEXT) for column in (reading.label_column, reading.text_column)
     )
 
 
 def _set_columns(reading: Reading, indices: Mapping[str, int], names: Names) -> Reading:
-    """Return settings with columns, given their indices and, if there is a header, its names."""
+    """Return settings with columns, given their indices by setting, and the names in the header."""
     settings = {name: _format_column(index, names) for name, index in indices.items()}
-    # The names are those of column settings.
+    # The keys of ``settings`` are fields of ``Reading`` with texts.
     reading = replace(reading, **settings)  # type: ignore[arg-type]
     if names and not implies_header(reading):
         return replace(reading, header=True)
@@ -351,10 +377,11 @@ def list_record_keys(record: Mapping[str, object], prefix: str = "") -> Iterator
 def recognise_keys(
     records: Sequence[Mapping[str, object]], reading: Reading, *, labelled: bool
 ) -> Reading:
-    """Return settings with the keys of label and text that JSON records show, if they are not set.
+    """Return settings with the keys of label and text that JSON records show.
 
-    Keys are taken from the record in which they have the most characters, because an empty list
-    hides inner keys. The default keys ``label`` and ``text`` need no setting.
+    Settings that name a key are not changed, and the default keys ``label`` and ``text`` need no
+    setting. The record whose keys have the most characters shows the keys, because an empty list in
+    a record hides the keys inside it.
     """
     keys_by_record = [
         [key for key in list_record_keys(record) if "," not in key] for record in records
@@ -368,9 +395,9 @@ def recognise_keys(
 
 
 def _find_known_key(keys: Names, known_names: Names) -> str | None:
-    """Return the key with the first known name; top-level keys are preferred.
+    """Return the key with a known name: a top-level key, if possible, with the earliest name.
 
-    None if no key has such a name, or several keys have the same.
+    Return None if no key has a known name, or if several keys have the name.
     """
     top_level_keys = [key for key in keys if "." not in key]
     for candidates in (top_level_keys, keys):
@@ -387,9 +414,9 @@ def _get_last_key(path: str) -> str:
 
 
 def parse_first_records(start: bytes) -> list[dict[str, object]]:
-    """Return the first objects of JSON lines or of an array of objects, given its first bytes.
+    """Return the first objects of JSON lines or of an array of objects, given the first bytes.
 
-    The last one is dropped if it is cut.
+    An object that is cut at the end is dropped.
     """
     from nbtext.strict_json import STRICT_DECODER
 
@@ -402,9 +429,9 @@ def parse_first_records(start: bytes) -> list[dict[str, object]]:
             if not isinstance(record, dict):
                 break
             records.append(record)
-            # The pattern matches even an empty string.
+            # The pattern matches even an empty string, so the match is not None.
             position = _RECORD_SEPARATOR.match(text, position).end()  # type: ignore[union-attr]
-    except (ValueError, RecursionError):  # reading the file reports it
+    except (ValueError, RecursionError):  # reading the file reports the reason
         pass
     return records
 
@@ -412,8 +439,8 @@ def parse_first_records(start: bytes) -> list[dict[str, object]]:
 def describe_detection(reading: Reading, detected: Reading, *, labelled: bool) -> str | None:
     """Return a message about the columns that were detected, and the options to change them.
 
-    ``reading`` are the settings before detection, ``detected`` the settings after it. None if
-    nothing was detected.
+    ``reading`` are the settings before detection, and ``detected`` are the settings after it.
+    Return None if nothing was detected.
     """
     if reading.file_column is not None:
         reading = replace(reading, text_column=reading.file_column)
@@ -434,7 +461,7 @@ def describe_detection(reading: Reading, detected: Reading, *, labelled: bool) -
 
 
 def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
-    """Return which columns of a table, or keys of JSON, are read.
+    """Return a description of the columns of a table, or of the keys of JSON, that are read.
 
     >>> from nbtext.settings import Reading
     >>> describe_columns(Reading(format="csv", text_column="body"))
@@ -463,7 +490,7 @@ def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
 
 
 def _quote_column(column: str) -> str:
-    """Return a column name in quotes; a column number, or several, unchanged."""
+    """Return the name of a column in quotes, and the number of a column, or a list, unchanged."""
     return column if column.replace(",", "").isdigit() else repr(column)
 
 
@@ -474,6 +501,7 @@ def is_column_name(label: str) -> bool:
 
 
 def _normalise_name(name: str) -> str:
+    """Return a name of a column in lower case, without punctuation around it."""
     return name.strip(" \t#_:.\"'").casefold()
 
 
@@ -488,9 +516,9 @@ def _get_last_word(name: str) -> str:
 
 
 def implies_header(reading: Reading, columns: Names = ()) -> bool:
-    """Return whether settings imply a header: as set, else if any column is given by name.
+    """Return the setting ``header``; if it is not set, return whether a column is given by name.
 
-    ``columns`` are columns to read in addition to the ones that the settings name.
+    ``columns`` are columns to read in addition to the columns that the settings name.
     """
     if reading.header is not None:
         return bool(reading.header)
@@ -516,8 +544,8 @@ def check_header(rows: Rows, reading: Reading, columns: Names = ()) -> None:
 
     The setting ``header`` turns this check off.
     """
-    are_numbers_set = bool(_list_set_columns(reading)) and not implies_header(reading, columns)
-    if reading.header is not None or not are_numbers_set:
+    has_numbers = bool(_list_set_columns(reading)) and not implies_header(reading, columns)
+    if reading.header is not None or not has_numbers:
         return
     equal_rows = [row for row in rows if len(row) == len(rows[0])]
     if equal_rows and _starts_with_header(equal_rows):
@@ -534,7 +562,7 @@ def find_table_warnings(
 ) -> Iterator[tuple[str, str]]:
     """Yield pairs of a message about how a table may be misread, and advice.
 
-    Its texts may be paths of files, relative to the ``folder`` of the table or to the working
+    The texts may be paths of files, relative to the ``folder`` of the table or to the working
     directory. If training ``uses_all_rows``, another column may have longer texts, or may mark rows
     that are not for training.
     """
@@ -547,7 +575,7 @@ def find_table_warnings(
     columns = _describe_columns(body, names)
     index = _find_column(text_column, columns)
     texts = []
-    if index is not None and index < len(columns):
+    if index is not None and index < len(columns):  # a number may be too large
         texts = [row[index] for row in body[:_MAX_PATH_SAMPLES]]
     if not reading.has_whole_files and len(texts) > 1 and _are_paths(texts, folder):
         yield (
@@ -585,9 +613,9 @@ def find_record_warnings(
 def _find_column_warnings(
     values_by_column: Mapping[str, Names], reading: Reading
 ) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a warning about a column, or key, that is not read, and advice.
+    """Yield pairs of a message about a column or key that is not read, and advice.
 
-    Such a column may mark rows that are not for training, or rows that have a certain label.
+    The column may mark rows that are not for training, or rows that have a certain label.
     """
     set_columns = _list_set_columns(reading)
     unread_columns = {
@@ -608,9 +636,9 @@ def _find_column_warnings(
             )
     mark_columns = _list_mark_columns(unread_columns)
     if len(mark_columns) >= _MIN_MARK_COLUMNS and "," not in (reading.label_column or ""):
-        shown = join_names(mark_columns, _MAX_LISTED_MARK_COLUMNS)
+        names = join_names(mark_columns, _MAX_LISTED_MARK_COLUMNS)
         yield (
-            f"columns {shown} have a mark for each row, 0 or 1, as if each were a label",
+            f"columns {names} have a mark for each row, 0 or 1, as if each were a label",
             f"if so, give --label-column {','.join(mark_columns)}",
         )
 
@@ -621,7 +649,7 @@ def _collect_values(rows: Rows, columns: Sequence[_Column]) -> dict[str, list[st
 
 
 def _list_mark_columns(values_by_column: Mapping[str, Names]) -> list[str]:
-    """Return the columns that contain only 0 and 1, or false and true."""
+    """Return the names of the columns that contain only values in `_MARKS`."""
     return [
         name
         for name, values in values_by_column.items()
@@ -630,7 +658,7 @@ def _list_mark_columns(values_by_column: Mapping[str, Names]) -> list[str]:
 
 
 def _are_paths(texts: Iterable[str], folder: str) -> bool:
-    """Return whether each text looks like a path, or is the path of a file."""
+    """Return whether each text looks like a path, or is the path of a file that exists."""
     return all(
         len(text) <= _MAX_PATH_CHARS
         and (
@@ -656,24 +684,26 @@ def decode_header_row(row: Names, encoding: str) -> list[str]:
 
 
 def _format_column(index: int, names: Names) -> str:
-    """Return a column as in options: by name if this is unambiguous, else by number."""
+    """Return the name of a column if options can use it unambiguously, else its number."""
     name = names[index] if names else ""
     is_usable = (
-        name.strip() == name != ""
+        name != ""
+        and name == name.strip()
         and name.isprintable()
         and name != NO_TEXT
         and not name.isdigit()
-        and "," not in name  # which separates several columns
+        and "," not in name  # it separates several columns
         and names.count(name) == 1
     )
     return name if is_usable else str(index + 1)
 
 
 def _starts_with_header(rows: Rows) -> bool:
-    """Return whether the first row looks like a header. All rows have the same width.
+    """Return whether the first row looks like a header. All rows must have the same width.
 
-    Its cells are distinct names that do not occur below. In addition, they include well-known
-    names, or are above numbers, or are unlike the values below.
+    The cells of a header are distinct names that do not occur below. In addition, some of them are
+    well-known names, or a column of numbers is below one of them, or they are unlike the values
+    below; see `_is_unlike_values`.
     """
     cells = [cell.strip() for cell in rows[0]]
     body = rows[1:]
@@ -697,10 +727,10 @@ def _starts_with_header(rows: Rows) -> bool:
 
 
 def _is_unlike_values(cells: Names, body: Rows) -> bool:
-    """Return whether a column of a body has repeating classes, and another has longer texts.
+    """Return whether a column has repeating classes, and another has longer texts than its cell.
 
-    Nearly all of these texts must be longer than the cell above them, and on average more than
-    twice as long.
+    ``cells`` are the first row, and ``body`` has the rows below. Nearly all texts must be longer
+    than the cell above them, and on average more than twice as long.
     """
     columns = [column for column in _describe_columns(body, cells) if column.name]
     has_classes = any(column.is_classes and not column.has_rare for column in columns)
@@ -712,11 +742,12 @@ def _is_unlike_values(cells: Names, body: Rows) -> bool:
 
 
 def _are_numbers(values: Iterable[str]) -> bool:
+    """Return whether all values are numbers, dates or percentages."""
     return all(_NUMBER.fullmatch(value.strip()) for value in values)
 
 
 def _describe_columns(rows: Rows, names: Names) -> list[_Column]:
-    """Return the statistics of all columns; without names, they are numbered from 1."""
+    """Return the statistics of all columns. Without names, columns are numbered from 1."""
     if not names:
         names = [str(number) for number in range(1, len(rows[0]) + 1)]
     return [
@@ -726,8 +757,9 @@ def _describe_columns(rows: Rows, names: Names) -> list[_Column]:
 
 
 def _describe_column(index: int, name: str, values: list[str]) -> _Column:
+    """Return the statistics of the values of a column."""
     counts = Counter(values)
-    lengths = sorted(map(len, values)) or [0]
+    lengths = sorted(map(len, values)) or [0]  # without rows, all lengths are 0
     has_enough_rows = len(values) >= _MIN_ROWS_FOR_VALUES
     median_chars = lengths[len(lengths) // 2]
     max_chars = lengths[-1]
@@ -735,7 +767,7 @@ def _describe_column(index: int, name: str, values: list[str]) -> _Column:
     return _Column(
         position=index,
         name=name,
-        example=next(iter(values), ""),
+        example=values[0] if values else "",
         is_classes=has_enough_rows
         and len(counts) <= len(values) / 2
         and median_chars > 0
@@ -751,9 +783,10 @@ def _describe_column(index: int, name: str, values: list[str]) -> _Column:
 def _find_text_and_label(
     columns: Sequence[_Column], reading: Reading, missing_settings: Names, *, use_names: bool
 ) -> dict[str, int]:
-    """Return the indices of the columns for the missing settings, by setting, if they are clear.
+    """Return the indices of the columns for the missing settings, by setting.
 
-    The values of the columns decide, and with ``use_names`` also their names.
+    The values of the columns decide and, with ``use_names``, also their names. If they do not show
+    a column clearly, the result does not have its setting.
     """
     text_names = TEXT_NAMES if use_names else ()
     label_names = LABEL_NAMES if use_names else ()
@@ -778,18 +811,19 @@ def _contradict_documentation(
 ) -> bool:
     """Return whether columns 1 and 2 cannot be the classes and the texts, as documented.
 
-    Either the settings use one of them for the other purpose, or other columns fit better.
+    Either a setting uses one of the two columns for the other purpose, or other columns fit better.
     """
     if len(columns) == 1:
         return False
-    if reading.label_column is not None or reading.text_column is not None:
-        set_columns = (reading.label_column, reading.text_column)
-        return labelled and set_columns in (("2", None), (None, "1"))
+    label_column = reading.label_column
+    text_column = reading.text_column
+    if label_column is not None or text_column is not None:
+        is_swapped = (label_column, text_column) in (("2", None), (None, "1"))
+        return labelled and is_swapped
     first, second, *_ = columns
     if labelled and first.is_distinct and any(column.is_classes for column in columns):
         return True
-    second_is_no_text = second.is_classes or second.is_number
-    return second_is_no_text and _find_longer_text(columns) is not None
+    return not second.is_text and _find_longer_text(columns) is not None
 
 
 def _find_longer_text(columns: Sequence[_Column]) -> _Column | None:
@@ -808,8 +842,8 @@ def _take_named(columns: Sequence[_Column], names: Names) -> list[_Column]:
 def _find_text_column(columns: Sequence[_Column], names: Names) -> _Column | None:
     """Return the column of texts; None if it is unclear.
 
-    It has one of the names, else a name that ends in one, else clearly longer texts than all other
-    columns.
+    The column has one of the names, or a name whose last word is one of the names, or clearly
+    longer texts than all other columns. The first of these conditions that a column meets decides.
     """
     named_columns = _take_named(columns, names)
     if named_columns:
@@ -829,8 +863,9 @@ def _find_label_column(
 ) -> _Column | None:
     """Return the column of labels; None if it is unclear.
 
-    It has one of the names, else a name that ends in one, else repeating values. A column that
-    ``is_only_choice`` is taken unless its values look like ids.
+    The column has one of the names, or a name whose last word is one of the names, or repeating
+    values. The first of these conditions that a column meets decides. If no column meets any, a
+    column that ``is_only_choice`` is returned, unless its values look like ids.
     """
     matches = _take_named(columns, names)
     if not matches:
@@ -843,7 +878,7 @@ def _find_label_column(
 
 
 def _has_label_suffix(column: _Column, names: Names) -> bool:
-    """Return whether a column name ends in one of the names, and some of its values repeat."""
+    """Return whether the last word of a column name is in ``names``, and some values repeat."""
     word = _get_last_word(column.name)
     return len(word) > 1 and word in names and not column.is_distinct
 
@@ -860,9 +895,9 @@ def _create_unclear_columns_error(
 ) -> UsageError:
     """Return the error for column settings that neither the user nor the table determines.
 
-    ``mark_columns`` contain 0 and 1; if there are enough, they may be the labels.
+    ``mark_columns`` are the columns of 0 and 1. If there are enough, they may be labels.
     """
-    shown = ", ".join(
+    examples = ", ".join(
         f"{shorten(column.name, _MAX_CELL_CHARS)} ({shorten(column.example, _MAX_CELL_CHARS)!r})"
         for column in columns[:_MAX_LISTED_COLUMNS]
     )
@@ -874,12 +909,12 @@ def _create_unclear_columns_error(
     question = " and which ".join(nouns[name] for name in unclear_settings)
     options = [setting_options[name] for name in unclear_settings]
     return UsageError(
-        f"it is not clear which column is {question}: {shown}",
+        f"it is not clear which column is {question}: {examples}",
         hint=f"give {' and '.join(options)}",
     )
 
 
 def shorten(value: str, max_chars: int) -> str:
-    """Return a value on one line, truncated to ``max_chars`` characters."""
+    """Return a value on one line, with "..." at its end if it has more than ``max_chars``."""
     text = " ".join(value.split())
     return text if len(text) <= max_chars else f"{text[: max_chars - 3]}..."
