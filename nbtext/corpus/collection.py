@@ -164,9 +164,7 @@ class Corpus:
     def check_unreadable(self) -> None:
         """Raise `DocumentError` if more documents were unreadable than are allowed."""
         allowance = self.allow_unreadable
-        if allowance is None:
-            return
-        if self.n_unreadable > allowance.max_unreadable(self.n_documents):
+        if allowance is not None and self.n_unreadable > allowance.max_unreadable(self.n_documents):
             n_documents = format_quantity(self.n_documents, "document")
             raise DocumentError(
                 f"{self.n_unreadable:,} of {n_documents} could not be read, "

@@ -167,14 +167,13 @@ def read_fasttext(path: str, options: ReaderOptions) -> Iterator[Document | Labe
 
 def _parse_fasttext_block(content: bytes) -> LabelledBlock | None:
     """Return the documents of plain lines; None unless each line has one label, at its start."""
-    labels_and_texts = [line.partition(b" ") for line in content.split(b"\n")]
-    labels = [label for label, _, _ in labels_and_texts]
+    lines = [line.partition(b" ") for line in content.split(b"\n")]
+    labels, _, texts = zip(*lines, strict=True)
     if content.count(LABEL_PREFIX) != len(labels):  # a line may have several labels, or none
         return None
     for label in set(labels):
         if not label.startswith(LABEL_PREFIX) or b"\t" in label or label == LABEL_PREFIX:
             return None
-    texts = [text for _, _, text in labels_and_texts]
     return LabelledBlock.from_labels(
         labels, texts, lambda label: label.removeprefix(LABEL_PREFIX).decode()
     )

@@ -275,14 +275,13 @@ def _check_options(
     reading: Reading, columns: Names, condition_name: str, *, labelled: bool
 ) -> None:
     """Raise `UsageError` if settings, columns or a condition do not fit the format."""
-    file_format = reading.format
     layout = reading.layout
     is_mail_possible = reading.document in ("mail", KIND_BY_NAME)
     decodes_files = layout.has_file_per_document or layout.is_mail
     if not decodes_files and not is_ascii_compatible(reading.encoding):
         raise UsageError(
-            f"--encoding {reading['encoding']} is for whole files, and --format "
-            f"{file_format} has lines or rows",
+            f"--encoding {reading.encoding} is for whole files, and --format "
+            f"{reading.format} has lines or rows",
             hint="make them UTF-8 first, as with iconv -t UTF-8",
         )
     if columns and not layout.has_columns:
@@ -291,7 +290,7 @@ def _check_options(
         )
         mail_hint = ", or give --document mail for a header" if condition_name else ""
         raise UsageError(
-            f"--format {file_format} has no columns, such as {columns[0]}",
+            f"--format {reading.format} has no columns, such as {columns[0]}",
             hint=f"use {', '.join(first_formats)} or {last_format}{mail_hint}",
         )
     if labelled and reading.tag_fields and not layout.has_columns and not is_mail_possible:

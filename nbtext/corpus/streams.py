@@ -197,8 +197,7 @@ def unpack(packed: IO[bytes], compression: str, limit: int) -> Generator[bytes]:
         except MemoryError:  # no fault of the file
             raise
         except Exception as problem:  # noqa: BLE001 - each decompressor has its own errors
-            message = str(problem).lower()
-            raise PathError(f"the {compression} file is damaged ({message})") from None
+            raise PathError(f"the {compression} file is damaged ({str(problem).lower()})") from None
         size += len(unpacked)
         if size > limit:
             raise PathError(

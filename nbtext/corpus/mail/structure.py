@@ -297,7 +297,10 @@ def list_structure_items(
         # A space in front, because patterns look at the byte before an attribute.
         attributes = b" ".join([b"", *filter(None, page.attributes)])
         link_hosts += _LINK_HOST.findall(attributes)
-        items.update(_list_page_items(page, attributes.lower()))
+        items.update(_list_tag_items(page))
+        items.update(_list_style_items(attributes.lower()))
+        items.update(_list_split_word_items(page))
+        items.update(_list_link_items(page))
     items.add(b"links:%d" % _round_count(len(link_hosts)))
     for host in set(link_hosts):
         items.update(list_host_items(b"host", host.lower()))
@@ -321,16 +324,6 @@ def _list_part_items(media_type: str, charset: str | None, encoding: str, name: 
     return items
 
 
-def _list_page_items(page: HtmlDocument, attributes: bytes) -> list[bytes]:
-    """Return the items of an HTML page, given its joined attributes in lower case."""
-    return [
-        *_list_tag_items(page),
-        *_list_style_items(attributes),
-        *_list_split_word_items(page),
-        *_list_link_items(page),
-    ]
-
-
 def _list_tag_items(page: HtmlDocument) -> list[bytes]:
     """Return items for the tags of a page, and for the numbers of tags and of images."""
     tag_counts: dict[bytes, int] = {}
@@ -349,7 +342,10 @@ def _list_tag_items(page: HtmlDocument) -> list[bytes]:
 
 
 def _list_style_items(attributes: bytes) -> list[bytes]:
-    """Return items for the colours of a page, and for the ways in which it hides text."""
+    """Return items for the colours of a page, and for the ways in which it hides text.
+
+    ``attributes`` are the joined attributes of all tags, in lower case.
+    """
     colours = set(_COLOUR.findall(attributes))
     items = [b"colour:" + colour for _, colour in colours]
     text_colours = {colour for prefix, colour in colours if prefix not in _BACKGROUND_PREFIXES}
