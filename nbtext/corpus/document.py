@@ -146,12 +146,12 @@ class LabelledFolder(str):
 class ByteRange(NamedTuple):
     """Complete records of a file: the bytes from ``start`` to ``end`` of its unpacked content."""
 
-    start: int
-    end: int | None
+    start: int = 0
+    end: int | None = None
     """End of the range; None: the end of the file."""
-    lines_before: int
+    lines_before: int = 0
     """Number of lines of the file before the range."""
-    records_before: int
+    records_before: int = 0
     """Number of records of the file before the range."""
     content: bytes | None = None
     """The unpacked bytes of the range; None: the reader reads them from the file."""
@@ -163,7 +163,7 @@ class ByteRange(NamedTuple):
     """Whether the reader can reach the range only if it reads the file from its start."""
 
 
-WHOLE_FILE = ByteRange(start=0, end=None, lines_before=0, records_before=0, reads_from_start=True)
+WHOLE_FILE = ByteRange(reads_from_start=True)
 
 
 class ColumnPositions(NamedTuple):

@@ -47,6 +47,7 @@ class DocumentDecoder:
         self._get_body_decoder = cache(partial(_create_body_decoder, reading))
         # `clean_text` also removes control sequences, which could join two counted features.
         self._clean = replace_separators if reading.is_counted else clean_text
+        # Mail and whole files are checked before they are decoded.
         self._may_be_binary = (
             reading.encoding == "auto"
             and reading.document != "mail"
@@ -61,10 +62,10 @@ class DocumentDecoder:
         An exception becomes the document's problem. Drop documents that do not meet the row
         condition, and documents of weight 0.
         """
-        extra = self._options.column_positions.extra
+        extra_positions = self._options.column_positions.extra
         for document in documents:
             unreadable = document._replace(
-                text=b"", fields=(), values=(), columns=document.columns[extra]
+                text=b"", fields=(), values=(), columns=document.columns[extra_positions]
             )
             decoded: Document | None = unreadable
             if document.problem is None:

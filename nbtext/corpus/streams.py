@@ -76,7 +76,7 @@ class _GzipDecompressor:
     """
 
     def __init__(self) -> None:
-        self._stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self._stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)  # 16: with a gzip header
         self._is_output_full = False
 
     @property
@@ -93,7 +93,7 @@ class _GzipDecompressor:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         unpacked = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
-        # In this case, zlib may have more output in its buffer.
+        # If the output is full, zlib may have more of it in its buffer.
         self._is_output_full = len(unpacked) == max_length
         return unpacked
 
@@ -234,7 +234,7 @@ def unpack_document(path: str, content: bytes, limit: int) -> bytes:
 
 
 def stat_path(path: str) -> os.stat_result:
-    """Return the status of a path given by the user. Raise `PathError` if it does not exist."""
+    """Return the status of a path given by the user. Raise `PathError` if it is not accessible."""
     try:
         return os.stat(path)
     except (OSError, ValueError) as problem:
@@ -280,7 +280,8 @@ _peeked_streams: dict[str, _PeekedStream] = {}
 def open_stored(path: str) -> Iterator[BufferedReader]:
     """Open a file, or standard input for ``-``, without unpacking it.
 
-    For a pipe, the stream includes the bytes that `peek_start` has read.
+    For a pipe, the stream includes the bytes that `peek_start` has read. The pipe is then no longer
+    in `_peeked_streams`.
     """
     if path == "-":
         yield get_standard_input()
@@ -310,7 +311,7 @@ def is_bound_to_process(path: str) -> bool:
 
 
 def _create_bytes_stream(content: bytes) -> BufferedReader:
-    return create_stream(chunk for chunk in (content,))
+    return create_stream(chunk for chunk in (content,))  # a generator of one chunk
 
 
 def peek_start(path: str, size: int = DETECTION_BYTES, *, pipe_bytes: int = 0) -> bytes:

@@ -571,12 +571,14 @@ def _warn_of_swallowed_rows(
     for number, cells in rows:
         if is_checked and cells is not None and contains_rows(cells, encoded_delimiter, b"\n"):
             is_checked = False
-            message = (
+            warning = Finding(
+                "columns",
+                WARNING,
                 f"{path}:{number}: a cell in quotes holds lines that look like rows, and is "
-                "read as one cell"
+                "read as one cell",
+                f"if a quote is only a character, give {format_tsv_options(delimiter)}",
             )
-            advice = f"if a quote is only a character, give {format_tsv_options(delimiter)}"
-            options.notices.warnings.append(Finding("columns", WARNING, message, advice))
+            options.notices.warnings.append(warning)
         yield number, cells
 
 

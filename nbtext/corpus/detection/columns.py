@@ -211,8 +211,9 @@ def has_quoted_cells(start: bytes) -> bool:
     rows = [line.split(b"\t") for line in start.splitlines()]
     if len(rows) < 2:
         return False
-    equal_rows = (row for row in rows if len(row) == len(rows[0]))
-    return any(all(map(_is_quoted, column)) for column in zip(*equal_rows, strict=True))
+    equal_rows = [row for row in rows if len(row) == len(rows[0])]
+    columns = zip(*equal_rows, strict=True)
+    return any(all(map(_is_quoted, column)) for column in columns)
 
 
 def _is_quoted(cell: bytes) -> bool:
@@ -241,17 +242,19 @@ def is_table(rows: Rows, training_reading: Reading) -> bool:
 
     ``training_reading`` are the settings of the training documents.
     """
-    first = rows[0]
+    first_row = rows[0]
     text_column = training_reading.text_column
     if implies_header(training_reading):
-        has_text_name = not set((text_column or "").split(",")).isdisjoint(first)
-        return has_text_name or (len(first) > 1 and all(map(_PLAIN_NAME.fullmatch, first)))
+        text_names = (text_column or "").split(",")
+        if not set(text_names).isdisjoint(first_row):
+            return True
+        return len(first_row) > 1 and all(map(_PLAIN_NAME.fullmatch, first_row))
     number = text_column or "2"
     if not number.isdigit():  # several columns, or none
         return True
     # In prose, a space follows each comma.
-    is_prose = all(cell.startswith(" ") for cell in first[1:])
-    return len(first) >= int(number) and not is_prose
+    is_prose = all(cell.startswith(" ") for cell in first_row[1:])
+    return len(first_row) >= int(number) and not is_prose
 
 
 def check_lines_above_header(rows: Rows, reading: Reading) -> None:
@@ -280,7 +283,7 @@ def check_lines_above_header(rows: Rows, reading: Reading) -> None:
 
 
 def _find_usual_width(rows: Rows) -> int:
-    """Return the most frequent number of cells."""
+    """Return the most frequent number of cells in a row."""
     return Counter(map(len, rows)).most_common(1)[0][0]
 
 
@@ -296,18 +299,18 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
         return reading
     width = _find_usual_width(rows)
     is_first_usual = len(rows[0]) == width
-    rows = [row for row in rows if len(row) == width]
+    usual_rows = [row for row in rows if len(row) == width]
     is_header_settled = _is_header_settled(reading)
     has_header = implies_header(reading)
     if not is_header_settled and not has_header:
-        has_header = is_first_usual and _starts_with_header(rows)
+        has_header = is_first_usual and _starts_with_header(usual_rows)
     if has_header and not is_first_usual:
         return reading  # the names in the header do not fit the columns
     names: list[str] = []
-    body = rows
+    body = usual_rows
     if has_header:
-        names = decode_header_row(rows[0], reading.encoding)
-        body = rows[1:]
+        names = decode_header_row(usual_rows[0], reading.encoding)
+        body = usual_rows[1:]
     columns = _describe_columns(body, names)
     is_undocumented = not has_header and _contradict_documentation(
         columns, reading, labelled=labelled
@@ -325,8 +328,8 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     if unclear_settings and must_be_clear and len(columns) > 1:
         mark_columns = _list_mark_columns(_collect_values(body, columns))
         raise _create_unclear_columns_error(columns, unclear_settings, mark_columns)
-    is_documented = is_header_settled and indices == _DOCUMENTED_INDICES
-    if unclear_settings or is_documented:
+    has_default_columns = is_header_settled and indices == _DOCUMENTED_INDICES
+    if unclear_settings or has_default_columns:
         return reading
     return _set_columns(reading, indices, names)
 
@@ -410,7 +413,8 @@ def _find_known_key(keys: Names, known_names: Names) -> str | None:
 
 def _get_last_key(path: str) -> str:
     """Return the last key of a dotted path, in lower case, without ``.name`` and ``.value``."""
-    return _normalise_name(_INNER_KEY.sub("", path).rpartition(".")[2])
+    _, _, last_key = _INNER_KEY.sub("", path).rpartition(".")
+    return _normalise_name(last_key)
 
 
 def parse_first_records(start: bytes) -> list[dict[str, object]]:
@@ -442,7 +446,7 @@ def describe_detection(reading: Reading, detected: Reading, *, labelled: bool) -
     ``reading`` are the settings before detection, and ``detected`` are the settings after it.
     Return None if nothing was detected.
     """
-    if reading.file_column is not None:
+    if reading.file_column is not None:  # `resolve_reading` replaces the text column by this
         reading = replace(reading, text_column=reading.file_column)
     options = [
         f"--{name.replace('_', '-')}"
@@ -490,7 +494,7 @@ def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
 
 
 def _quote_column(column: str) -> str:
-    """Return the name of a column in quotes, and the number of a column, or a list, unchanged."""
+    """Return a name of a column in quotes, and a number, or a list of numbers, unchanged."""
     return column if column.replace(",", "").isdigit() else repr(column)
 
 

@@ -535,9 +535,12 @@ def find_corpus_warnings(
         from nbtext.corpus.detection.columns import has_quoted_cells
 
         if has_quoted_cells(peek_start(paths[0])):
-            detail = f"{paths[0]}: cells look quoted, and in tsv a quote is a character"
-            advice = "if they are, give --format csv --delimiter tab"
-            yield Finding("columns", WARNING, detail, advice)
+            yield Finding(
+                "columns",
+                WARNING,
+                f"{paths[0]}: cells look quoted, and in tsv a quote is a character",
+                "if they are, give --format csv --delimiter tab",
+            )
 
 
 def _read_delimiter_and_rows(

@@ -326,18 +326,14 @@ def _list_part_items(media_type: str, charset: str | None, encoding: str, name: 
 
 def _list_tag_items(page: HtmlDocument) -> list[bytes]:
     """Return items for the tags of a page, and for the numbers of tags and of images."""
-    tag_counts: dict[bytes, int] = {}
-    for name, number in Counter(page.tags).items():
-        if name is not None:
-            tag = name.lower()
-            tag_counts[tag] = tag_counts.get(tag, 0) + number
+    tag_counts = Counter(tag.lower() for tag in page.tags if tag is not None)
     items = [
         b"tag:" + drop_partial_characters(tag[:_MAX_ITEM_BYTES])
         for tag in tag_counts
         if not tag.startswith(b"/") and tag not in _UNINFORMATIVE_TAGS
     ]
-    items.append(b"tags:%d" % _round_count(sum(tag_counts.values())))
-    items.append(b"images:%d" % _round_count(tag_counts.get(b"img", 0)))
+    items.append(b"tags:%d" % _round_count(tag_counts.total()))
+    items.append(b"images:%d" % _round_count(tag_counts[b"img"]))
     return items
 
 
