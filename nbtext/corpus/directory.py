@@ -76,8 +76,9 @@ def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
     try:
         entries = list_visible_paths(path)
     except OSError as problem:
-        message = f"cannot read the directory: {describe_os_error(problem)}"
-        raise PathError(message, where=path) from None
+        raise PathError(
+            f"cannot read the directory: {describe_os_error(problem)}", where=path
+        ) from None
     folders = [entry for entry, is_folder in entries if is_folder]
     options.notices.unlabelled += sorted(entry for entry, is_folder in entries if not is_folder)
     if not folders:
@@ -103,9 +104,8 @@ def _explain_missing_directory(path: str) -> UsageError:
 
     Raise `PathError` if the path cannot be read.
     """
-    is_empty_or_unreadable = not peek_start(path, 1, pipe_bytes=1)
-    if is_empty_or_unreadable:
-        with open_stream(path):  # raises the reason if the path is unreadable
+    if not peek_start(path, 1, pipe_bytes=1):  # the path is empty or unreadable
+        with open_stream(path):  # raises the reason if it is unreadable
             return UsageError(f"{path} is empty", hint="a corpus needs documents of each class")
     from nbtext.corpus.detection.hints import suggest_reading_options
 
@@ -331,10 +331,7 @@ def _read_file(path: str, limit: int) -> bytes:
             # Pipes, and files in /proc, have a status with size 0.
             size = status.st_size or limit + 1
             content = bytearray()
-            while len(content) < size:
-                chunk = os.read(descriptor, min(size - len(content), _MAX_READ_BYTES))
-                if not chunk:
-                    break
+            while chunk := os.read(descriptor, min(size - len(content), _MAX_READ_BYTES)):
                 content += chunk
             return bytes(content)
         finally:

@@ -123,9 +123,8 @@ class DocumentDecoder:
         decode = self._get_body_decoder(kind)
         decoded_text, issues, fields = decode(body)
         text = self._clean(decoded_text)
-        # Binary content has control bytes, and cleaning replaces some of them.
-        has_changed = text is not decoded_text
-        if has_changed and self._may_be_binary:
+        # Binary content has control bytes, and cleaning a text with such bytes changes it.
+        if text is not decoded_text and self._may_be_binary:
             check_not_binary(body)
         return text, issues, fields
 
@@ -227,8 +226,7 @@ def _resolve_label(
 
             label = parse_header_labels(body, reading.label_header, reading.encoding)
         elif pattern := reading.label_source:
-            _, _, file_name = name.rpartition("/")
-            match = re.search(pattern, file_name)
+            match = re.search(pattern, os.path.basename(name))
             if match is None or not match[1]:
                 raise DocumentError("--label-pattern finds no class in the name of the file")
             label = decode_name(os.fsencode(match[1]))

@@ -27,8 +27,6 @@ _INLINE_TAGS = frozenset(
 _HIDDEN_ELEMENTS = frozenset({b"template", b"noscript"})
 """Elements whose content a browser does not show; `_MARKUP` handles script and style."""
 
-_QUOTE_ELEMENT = b"blockquote"
-
 _MARKUP = re.compile(
     rb"""<(?:
         # a tag
@@ -114,7 +112,7 @@ class HtmlDocument(NamedTuple):
         """
         dropped_elements = _HIDDEN_ELEMENTS
         if drop_quotes:
-            dropped_elements = _HIDDEN_ELEMENTS | {_QUOTE_ELEMENT}
+            dropped_elements = _HIDDEN_ELEMENTS | {b"blockquote"}
         texts: Iterable[bytes] = self.texts
         tag_names = (tag.lower() for tag in set(self.tags) if tag is not None)
         if not dropped_elements.isdisjoint(tag_names):

@@ -265,7 +265,8 @@ def list_maildir_files(path: str, options: ReaderOptions) -> Iterator[ListedFile
     unless it is a `LabelledFolder`.
     """
     is_labelled_folder = isinstance(path, LabelledFolder)
-    if not is_labelled_folder and (maildirs := _find_maildirs(path, options)):
+    maildirs = [] if is_labelled_folder else _find_maildirs(path, options)
+    if maildirs:
         files = (list_maildir_files(maildir, options) for maildir in maildirs)
         yield from merge_labels(chain.from_iterable(files), maildirs)
         return
@@ -277,8 +278,9 @@ def list_maildir_files(path: str, options: ReaderOptions) -> Iterator[ListedFile
             is_folder = stat.S_ISDIR(stat_path(path).st_mode)  # raises if the path is missing
             if not (is_folder and is_labelled_folder):
                 raise PathError("not a Maildir: a folder cur, new or tmp is missing", where=path)
-        warning = f"{path}: no messages in this Maildir"
-        yield from list_labelled_files(folders, label, options.notices, warning)
+        yield from list_labelled_files(
+            folders, label, options.notices, f"{path}: no messages in this Maildir"
+        )
     elif is_maildir:
         yield from chain.from_iterable(map(walk_files, folders))
     else:

@@ -244,7 +244,8 @@ class _Splitter:
     def _create_range(self, n_bytes: int | None) -> ByteRange:
         """Return the range of ``n_bytes`` after the previous ranges; None: to the end of the file.
 
-        The range of a compressed file includes its bytes if they were read.
+        The range of a compressed file includes its bytes if they were read, and the bytes of the
+        compressed file up to the current position count as read for this range.
         """
         end = None if n_bytes is None else self._start + n_bytes
         byte_range = ByteRange(self._start, end, self._lines_before, self._records_before)
@@ -297,7 +298,7 @@ def _get_record_finder(options: ReaderOptions) -> _RecordFinder | None:
         if len(delimiter) != 1:
             return None
         return partial(_find_csv_records, delimiter=delimiter)
-    layout = FORMATS[name]
+    layout = options.reading.layout
     if not layout.has_line_per_document:
         return None
     return partial(_find_lines, may_be_array=layout.is_decoded)

@@ -410,11 +410,8 @@ def open_stream(path: str, options: ReaderOptions | None = None) -> Iterator[Buf
 
 def _skip_bytes(stream: BufferedReader, size: int) -> None:
     """Read and drop the first ``size`` bytes of a stream, or all if it is shorter."""
-    while size > 0:
-        n_read = len(stream.read(min(size, BUFFER_BYTES)))
-        if n_read == 0:
-            return
-        size -= n_read
+    while chunk := stream.read(min(size, BUFFER_BYTES)):
+        size -= len(chunk)
 
 
 def unpack_stream(
@@ -594,8 +591,7 @@ def read_line_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
             return
         if content:
             replay = cast("BufferedReader", io.BytesIO(content))
-            is_within_limit = len(content) <= limit
-            yield _LineBlock(lines_before, content if is_within_limit else None, replay)
+            yield _LineBlock(lines_before, content if len(content) <= limit else None, replay)
         lines_before += count_line_ends(content)
     if failure is not None:
         raise failure

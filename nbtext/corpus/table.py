@@ -67,6 +67,7 @@ _MIN_SWALLOWED_LINES = 3
 """Minimum number of complete lines inside a cell that look like rows, for a warning."""
 
 _MAX_CACHED_LABELS = 1 << 10
+"""Number of cells with labels whose decoded text is cached."""
 
 _MIN_FIELD_LIMIT_CHARS = 1 << 17
 """The default limit of `csv` for the characters of a cell. It is never lowered."""
@@ -147,25 +148,25 @@ def _read_csv_rows(
         newline="",
     )
     lines = _CsvLines(text, options.max_document_bytes)
-    row = rows_before + 1
+    row_number = rows_before + 1
     try:
         while True:  # again after each record that is too large
             try:
                 for record in csv.reader(lines, delimiter=delimiter, strict=True):
                     if record:
-                        yield row, _encode_cells(record)
+                        yield row_number, _encode_cells(record)
                     lines.start_record()
-                    row += 1
+                    row_number += 1
             except _RecordTooLarge:
-                yield row, None
+                yield row_number, None
                 lines.start_record()
-                row += 1
+                row_number += 1
             else:
                 return
     except csv.Error as problem:
-        number = lines_before + lines.lines_before_record + 1
+        line_number = lines_before + lines.lines_before_record + 1
         hint = f"if a quote is only a character, give {format_tsv_options(delimiter)}"
-        raise PathError(f"line {number}: not valid csv ({problem})", hint=hint) from None
+        raise PathError(f"line {line_number}: not valid csv ({problem})", hint=hint) from None
     finally:
         text.detach()  # else it would close the stream
 
@@ -403,8 +404,7 @@ class _ColumnIndices(NamedTuple):
             )
         extra = list(map(columns.find, options.columns))
         indices = cls(texts, label, document_id, extra, marks)
-        reads_no_column = indices.last < 0
-        if reads_no_column:
+        if indices.last < 0:
             raise UsageError(
                 "--text-column none leaves no column to read",
                 hint="name the column of the text, or columns beside it",
@@ -422,8 +422,7 @@ class _ColumnIndices(NamedTuple):
 
         If only the first column is read, an empty line is a row whose only cell is empty.
         """
-        reads_only_first_column = self.last == 0
-        return _is_empty_line(cells) and not reads_only_first_column
+        return _is_empty_line(cells) and self.last > 0
 
     def collect_marked_labels(self, cells: Sequence[bytes], encoding: str) -> Label:
         """Return the set of labels for which a row has a mark."""

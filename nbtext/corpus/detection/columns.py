@@ -819,10 +819,8 @@ def _contradict_documentation(
     """
     if len(columns) == 1:
         return False
-    label_column = reading.label_column
-    text_column = reading.text_column
-    if label_column is not None or text_column is not None:
-        is_swapped = (label_column, text_column) in (("2", None), (None, "1"))
+    if reading.label_column is not None or reading.text_column is not None:
+        is_swapped = (reading.label_column, reading.text_column) in (("2", None), (None, "1"))
         return labelled and is_swapped
     first, second, *_ = columns
     if labelled and first.is_distinct and any(column.is_classes for column in columns):

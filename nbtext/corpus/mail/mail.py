@@ -237,8 +237,7 @@ def read_mail(message: bytes, options: MailOptions) -> tuple[bytes, DecodingIssu
     has_headers = body is not message
     if not has_headers and options.encoding == "auto":
         check_not_binary(message, whole_file=True)
-    if options.label:
-        headers = [(rule, value) for rule, value in headers if rule.name != options.label]
+    headers = [(rule, value) for rule, value in headers if rule.name != options.label]
     texts_and_issues = list(_decode_text_headers(headers, options))
     mail = MimePart.from_headers(headers, body)
     decoder = _PartDecoder(options)

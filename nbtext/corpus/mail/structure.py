@@ -170,7 +170,7 @@ def _decode_base64(content: bytes) -> bytes:
 
 
 def _parse_declaration(headers: Headers, default: str) -> _Declaration:
-    """Return what Content- headers declare; ``default`` is the media type if none is declared."""
+    """Parse the Content- headers; ``default`` is the media type if none is declared."""
     # The order is reversed because the first header with a name is valid.
     values = {
         rule.name: value[:_MAX_DECLARATION_BYTES]
@@ -211,12 +211,11 @@ def _parse_parameters(value: str) -> dict[str, str]:
     parameters: dict[str, str] = {}
     for name, asterisk, quoted, unquoted in _PARAMETER.findall(value)[:_MAX_PARAMETERS]:
         key = name.lower()
-        is_extended = bool(asterisk)  # by RFC 2231
-        if key in parameters and not is_extended:
+        if key in parameters and not asterisk:
             continue
         text = unquoted or re.sub(r"\\(.)", r"\1", quoted)
-        if is_extended:
-            _, _, text = text.rpartition("'")  # after charset and language
+        if asterisk:  # RFC 2231: charset and language may precede the text
+            _, _, text = text.rpartition("'")
         parameters[key] = parameters.get(key, "") + text
     return parameters
 
