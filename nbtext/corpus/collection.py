@@ -81,6 +81,7 @@ class Corpus:
     on_progress: Callable[[Progress], object] | None = None
     """Called about 20 times a second while documents are read."""
     notices: Notices = field(default_factory=Notices)
+    """Reading adds its notices here."""
     relabel: Callable[[Document, Notices], Document] | None = None
     """Returns a document with its label replaced, and may add notices; None: keep all labels."""
     allowed_folder: str | None = None
@@ -97,6 +98,7 @@ class Corpus:
     Documents that are read in this process are counted only if ``allow_unreadable`` is set.
     """
     n_unreadable: int = field(default=0, init=False)
+    """Number of unreadable documents so far; see ``n_documents``."""
     failure: NbtextError | None = field(default=None, init=False)
     """The error that stopped reading after at least one document; see `raise_deferred`.
 
@@ -178,7 +180,10 @@ class Corpus:
         self.on_problem(name, problem)
 
     def _count_unreadable(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield documents and count each; after the last, call `check_unreadable`."""
+        """Yield documents and count each; after the last, call `check_unreadable`.
+
+        Dropped documents do not get here. `_report_unreadable` counts them.
+        """
         for document in documents:
             self.n_documents += 1
             if document.problem is not None:
@@ -246,6 +251,7 @@ class Corpus:
             yield None
             return
         progress = Progress(documents=0, bytes=0)
+        # If `is_watched`, `start_progress` was imported.
         with start_progress("document") if is_watched else nullcontext(ignore) as show_progress:
 
             def update(n_documents: int, n_bytes: int) -> None:
@@ -275,6 +281,7 @@ class Corpus:
 
     @property
     def _is_measured_in_files(self) -> bool:
+        """Whether the size of the corpus is a number of files, not of bytes."""
         return self._options.reading.layout.has_file_per_document
 
     @cached_property

@@ -465,7 +465,7 @@ def _get_text(record: dict[str, object], key: str) -> bytes:
     text = _get_value(record, key)
     if isinstance(text, str):
         return text.encode("utf-8", "replace")
-    if text is None or text is _MISSING or text == []:
+    if text is None or text is _MISSING or text == []:  # an empty list of texts
         raise _create_missing_value_error(record, key, "--text-column")
     hint = suggest_records_key(record) or "see --text-column"
     raise DocumentError(f"the value at the key {key!r} is not text", hint=hint)
