@@ -262,10 +262,7 @@ def _is_directory(entry: os.DirEntry[str]) -> bool | None:
 
 def _is_special_file(path: str) -> bool:
     """Return whether a path exists and is not a regular file."""
-    try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
-    except (OSError, ValueError):
-        return False  # reading the file reports the reason
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def read_listed_file(file: ListedFile, options: ReaderOptions) -> Document:

@@ -307,6 +307,7 @@ def _get_record_finder(options: ReaderOptions) -> _RecordFinder | None:
 def _find_lines(content: bytearray, start: int, *, may_be_array: bool) -> _CompleteRecords | None:
     """Find complete lines; None for a JSON array."""
     is_file_start = start == 0
+    # `_fill_beyond` has read at least these bytes.
     if may_be_array and is_file_start and JSON_ARRAY_START.match(content[:COMPRESSION_PROBE_BYTES]):
         return None
     end = _find_last_line(content)

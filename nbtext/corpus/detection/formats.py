@@ -357,9 +357,9 @@ def resolve_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -
     document = _resolve_kind(reading, paths, labelled=labelled)
     text_column = reading.file_column or reading.text_column
     # With attributes, documents need no text.
-    if not text_column and Attributes.from_settings(reading).names:
+    if text_column is None and Attributes.from_settings(reading).names:
         text_column = NO_TEXT
-    reading = replace(reading, document=document, text_column=text_column or None)
+    reading = replace(reading, document=document, text_column=text_column)
     if reading.has_columns and paths:
         return _detect_columns(reading, paths[0], labelled=labelled)
     return reading
@@ -377,7 +377,7 @@ def _resolve_kind(reading: Reading, paths: Sequence[str], *, labelled: bool) -> 
         return "text"
     if reading.document != "auto":
         return reading.document
-    if not layout.has_file_per_document:
+    if not layout.has_file_per_document:  # a table names the files
         return KIND_BY_NAME
     has_class_folders = labelled and not (reading.label_column or reading.label_pattern)
     return _detect_kind_of_files(paths, labelled=has_class_folders)
@@ -399,7 +399,7 @@ def _detect_kind_of_files(paths: Iterable[str], *, labelled: bool) -> str:
     kinds = set()
     known_suffixes = set()
     for name, _, _ in scan_files(paths, labelled=labelled):
-        suffix = name[name.rfind(".") :]
+        suffix = name[name.rfind(".") :]  # without a dot, the last character, which does no harm
         if suffix in known_suffixes:  # many files have few different suffixes
             continue
         # The suffix of a compressed file does not show its kind.

@@ -234,7 +234,7 @@ def read_mail(message: bytes, options: MailOptions) -> tuple[bytes, DecodingIssu
     """
     header_names = None if options.headers is None else tuple(options.headers)
     headers, body = split_headers(message, get_header_filter(header_names))
-    has_headers = body is not message
+    has_headers = body is not message  # see `split_headers`
     if not has_headers and options.encoding == "auto":
         check_not_binary(message, whole_file=True)
     headers = [(rule, value) for rule, value in headers if rule.name != options.label]

@@ -325,7 +325,10 @@ def _list_part_items(media_type: str, charset: str | None, encoding: str, name: 
 
 def _list_tag_items(page: HtmlDocument) -> list[bytes]:
     """Return items for the tags of a page, and for the numbers of tags and of images."""
-    tag_counts = Counter(tag.lower() for tag in page.tags if tag is not None)
+    tag_counts = Counter[bytes]()
+    for name, count in Counter(page.tags).items():  # a page has few different names
+        if name is not None:
+            tag_counts[name.lower()] += count
     items = [
         b"tag:" + drop_partial_characters(tag[:_MAX_ITEM_BYTES])
         for tag in tag_counts
