@@ -127,7 +127,10 @@ Headers = list[tuple[HeaderRule, bytes]]
 """The rules of the headers to read, each with the stored value, without white space around it."""
 
 _IGNORED = True
+"""Takes the place of the rule for a header that is not read."""
+
 _INVALID = False
+"""Takes the place of the rule for a name that no header can have."""
 
 
 class HeaderFilter(dict[bytes, HeaderRule | bool]):
