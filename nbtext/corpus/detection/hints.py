@@ -108,13 +108,13 @@ def _find_parallel_files(files: Sequence[str]) -> Iterator[Finding]:
         if match is None:
             continue
         prefix = match[1]
-        text_files = [
+        candidates = [
             text_file
             for text_stem, text_file in files_by_stem.items()
             if text_stem.startswith(prefix) and not _LABELS_FILE_STEM.fullmatch(text_stem)
         ]
-        if text_files:
-            texts = text_files[0]
+        if candidates:
+            texts = candidates[0]
             yield Finding(
                 "format",
                 WARNING,

@@ -298,7 +298,7 @@ def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
     hosts in Received headers; see `list_host_items`.
     """
     fields: list[tuple[bytes, bytes]] = []
-    items: list[Sequence[bytes]] = []
+    items: list[Sequence[bytes]] = []  # by header, address or host
     routes: list[bytes] = []  # contents of Received headers
     for (_, field, header_items, kind), value in headers:
         if kind == CONTENT_DECLARATION:
@@ -319,7 +319,7 @@ def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
                 items += address_items
             fields.append((field, text))
     tokens = b" ".join(routes).translate(_HOST_CHARS).split()
-    hosts = dict.fromkeys(token for token in tokens if b"." in token)
+    hosts = dict.fromkeys(token for token in tokens if b"." in token)  # distinct, in order
     items += [list_host_items(_RECEIVED, host[-_MAX_ITEM_BYTES:]) for host in hosts]
     return fields, b" ".join(dict.fromkeys(chain.from_iterable(items)))
 
