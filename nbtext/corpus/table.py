@@ -331,9 +331,6 @@ class _ColumnFinder:
         for index, name in enumerate(header or ()):
             self._indices.setdefault(name, []).append(index)
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._indices
-
     def find(self, name: str) -> int:
         """Return the index of a column, given its name, or its number from 1.
 
@@ -390,7 +387,7 @@ class _ColumnIndices(NamedTuple):
         marks: dict[str, int] = {}
         if options.labelled:
             label_column = reading.label_column or "1"
-            are_mark_columns = "," in label_column and label_column not in columns
+            are_mark_columns = "," in label_column and label_column not in (header or ())
             if are_mark_columns:
                 marks = {name: columns.find(name) for name in label_column.split(",")}
             else:

@@ -212,8 +212,7 @@ def has_quoted_cells(start: bytes) -> bool:
     if len(rows) < 2:
         return False
     equal_rows = [row for row in rows if len(row) == len(rows[0])]
-    columns = zip(*equal_rows, strict=True)
-    return any(all(map(_is_quoted, column)) for column in columns)
+    return any(all(map(_is_quoted, column)) for column in zip(*equal_rows, strict=True))
 
 
 def _is_quoted(cell: bytes) -> bool:
