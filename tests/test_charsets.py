@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from nbtext.charsets import _TABLE, UNDEFINED_AS_CONTROLS, find_codec
-from nbtext.corpus.decoding import DecodingIssues
+from nbtext.corpus.decoding import NO_DECODING_ISSUES
 from nbtext.corpus.html import decode_html
 from nbtext.corpus.mail.mail import MailOptions, read_mail
 from nbtext.errors import UsageError
@@ -83,5 +83,5 @@ def test_bytes_undefined_in_windows_codecs_decode_to_control_characters() -> Non
 def test_page_that_declares_utf_16_in_ascii_is_decoded_as_utf_8() -> None:
     assert decode_html("<meta charset=utf-16>café!".encode(), "auto") == (
         " café!".encode(),
-        DecodingIssues(),
+        NO_DECODING_ISSUES,
     )

@@ -90,6 +90,9 @@ class DecodingIssues(NamedTuple):
     """Bytes that are invalid in the charset became replacement characters (U+FFFD)."""
 
 
+NO_DECODING_ISSUES = DecodingIssues()
+
+
 def merge_decoding_issues(issues: Iterable[DecodingIssues]) -> DecodingIssues:
     """Return the issues that at least one part of a text has; no issues if there are no parts."""
     # Each tuple from zip has the values of one field for all parts.
@@ -122,7 +125,9 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
 def decode_text(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     """Return the text as valid UTF-8, and its decoding issues; see `to_utf8`."""
     text, is_transcoded = to_utf8(body, encoding)
-    return text, DecodingIssues(is_transcoded=is_transcoded)
+    if is_transcoded:
+        return text, DecodingIssues(is_transcoded=True)
+    return text, NO_DECODING_ISSUES
 
 
 def drop_partial_characters(piece: bytes) -> bytes:

@@ -237,7 +237,8 @@ def read_mail(message: bytes, options: MailOptions) -> tuple[bytes, DecodingIssu
     has_headers = body is not message  # see `split_headers`
     if not has_headers and options.encoding == "auto":
         check_not_binary(message, whole_file=True)
-    headers = [(rule, value) for rule, value in headers if rule.name != options.label]
+    if options.label:
+        headers = [(rule, value) for rule, value in headers if rule.name != options.label]
     texts_and_issues = list(_decode_text_headers(headers, options))
     mail = MimePart.from_headers(headers, body)
     decoder = _PartDecoder(options)
@@ -264,9 +265,11 @@ def _decode_text_headers(
 
     The order is that of ``options.headers``.
     """
-    names = (b"subject",) if options.headers is None else options.headers
-    text_names = [name for name in names if name not in options.tag_headers]
-    for name in text_names:
+    if options.headers is None:
+        names: Sequence[bytes] = (b"subject",)
+    else:
+        names = [name for name in options.headers if name not in options.tag_headers]
+    for name in names:
         for rule, value in headers:
             if rule.name == name:
                 yield decode_header(value, options.encoding)
