@@ -220,7 +220,7 @@ def _make_writer(
         escape=shared_options.make_cell_formatter(output, is_excel_safe=options.excel_safe),
         input_columns=columns,
         coverage=prediction.coverage,
-        kind=model.fitted.posterior_type,
+        posterior_type=model.fitted.posterior_type,
     )
 
 

@@ -1,6 +1,7 @@
 """Write predictions as TSV, CSV, JSON lines or a table, or as the value of a mail header.
 
-Predictions of `nbtext cross-validate`, and the mistakes found by `nbtext evaluate`, are JSON lines.
+Predictions of `nbtext cross-validate`, and mistakes found by `nbtext evaluate`, are always written
+as JSON lines.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import re
 from contextlib import contextmanager
 from itertools import chain, repeat
-from math import isfinite
+from math import isfinite, isnan
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.document import RECORD_COLUMN
@@ -39,46 +40,53 @@ if TYPE_CHECKING:
 _PREDICTION_KEY = re.compile(
     r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice"
 )
-"""Matches names of columns and keys of predictions."""
+"""Matches the columns and the JSON keys in which predictions are written."""
 
 
 def _rename_input_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of input columns, prefixed with ``given_`` if predictions use the name."""
+    """Return names of input columns. A name that predictions use gets the prefix ``given_``."""
     return tuple(f"given_{name}" if _PREDICTION_KEY.fullmatch(name) else name for name in names)
 
 
 class PredictionWriter(NamedTuple):
-    """Writer of predictions in one output format, with the columns that the options ask for."""
+    """Writer of predictions in one output format. Its fields are options of the user."""
 
     output: str
     """``tsv``, ``csv``, ``jsonl`` or ``table``."""
     top_k: int = 0
     """Number of most probable classes that are written for each document."""
     show_costs: bool = False
-    """Write the expected cost of each prediction."""
+    """Write the expected cost of each prediction (not in ``tsv``)."""
     show_scores: bool = False
     """Write scores and log odds of the ``top_k`` classes (``jsonl`` only)."""
     flush: bool = False
     """Flush the output after each prediction."""
     escape: Callable[[str], str] = str
-    """Makes the text of a cell safe, for spreadsheets for instance."""
+    """Makes the text of a cell safe, for example for spreadsheets."""
     input_columns: tuple[str, ...] = ()
-    """Columns of the input that are written instead of the id."""
+    """Columns of the input that are written instead of the id. Without any, the id is written."""
     coverage: float | None = None
     """For prediction sets, the guaranteed proportion of sets with the true class; else None."""
-    kind: type[Posterior] = ClassPosterior
-    """The type of the posterior. It is exclusive if each document has exactly one label."""
+    posterior_type: type[Posterior] = ClassPosterior
+    """An exclusive type if each document has exactly one label."""
 
     @property
     def has_one_label(self) -> bool:
         """True if a prediction is one label, False if it is a set of labels."""
-        return self.kind.is_exclusive and self.coverage is None
+        return self.posterior_type.is_exclusive and self.coverage is None
+
+    @property
+    def keeps_whole_record(self) -> bool:
+        """True if the only input column is the whole JSON record of the document."""
+        return self.input_columns == (RECORD_COLUMN,)
 
     @property
     def columns(self) -> Columns:
         """The columns of a row of `to_rows`, which depend on the output format."""
-        first_headings = _rename_input_columns(self.input_columns) or ("id",)
-        headings = [*first_headings, "label", "probability"]
+        headings = ["id"]
+        if self.input_columns:
+            headings = list(_rename_input_columns(self.input_columns))
+        headings += ["label", "probability"]
         formats = {"probability": ".6g", "expected_cost": ".6g"}
         if self.output == "csv":
             for rank in range(2, self.top_k + 1):
@@ -94,32 +102,33 @@ class PredictionWriter(NamedTuple):
         """Return the rows of a prediction, with the values of `columns`.
 
         All formats have the input columns or the id, the label and the probability. If there is no
-        label, ``csv`` has the reason in its last column and the other formats have it instead of
-        the probability. The classes of rank 2 to ``top_k`` are further columns in ``csv`` and
-        further rows in a table, which may be narrow.
+        label, ``csv`` has the reason in its last column, and the other formats have the reason
+        instead of the probability. The classes of rank 2 to ``top_k`` are columns in ``csv``, and
+        rows in a table, because a table should be narrow.
         """
         first_cells = self._get_first_cells(prediction)
-        reason_text = prediction.problem.line if prediction.problem else prediction.abstained
-        probability = self._get_probability(prediction)
+        reason = prediction.problem.line if prediction.problem else prediction.abstained
+        probability_or_reason = self._get_probability(prediction)
         if prediction.label is None and self.output != "csv":
-            probability = reason_text
-        row = (*first_cells, self._format_labels(prediction), probability)
+            probability_or_reason = reason
+        row = (*first_cells, self._format_labels(prediction), probability_or_reason)
         if self.output == "tsv":
             return [row]
 
         costs = [prediction.expected_cost] if self.show_costs else []
+        # A prediction set may have more classes than `top_k`.
         lower_ranked = [
             (ranked.label, ranked.probability) for ranked in prediction.ranked[1 : self.top_k]
         ]
         if self.output == "table":
-            empty_cells = tuple("" for _ in first_cells)
-            empty_costs = tuple("" for _ in costs)
-            further_rows = [(*empty_cells, *pair, *empty_costs) for pair in lower_ranked]
-            return [(*row, *costs), *further_rows]
-        lower_cells = chain.from_iterable(lower_ranked)
-        n_missing = self.top_k - 1 - len(lower_ranked)
-        padding = repeat("", 2 * n_missing)  # a label and a probability per rank
-        return [(*row, *lower_cells, *padding, *costs, reason_text)]
+            empty_cells = ["" for _ in first_cells]
+            empty_costs = ["" for _ in costs]
+            lower_rows = [(*empty_cells, *pair, *empty_costs) for pair in lower_ranked]
+            return [(*row, *costs), *lower_rows]
+
+        n_missing = max(self.top_k - 1, 0) - len(lower_ranked)
+        cell_pairs = [*lower_ranked, *repeat(("", ""), n_missing)]
+        return [(*row, *chain.from_iterable(cell_pairs), *costs, reason)]
 
     def _get_first_cells(self, prediction: Answer) -> tuple[str, ...]:
         """Return the id, or the input columns, which are empty if a document could not be read."""
@@ -129,7 +138,7 @@ class PredictionWriter(NamedTuple):
 
     def _get_probability(self, prediction: Answer) -> str | float | None:
         """Return the probability of the label. A multi-label model has one per label, as text."""
-        if self.kind.is_exclusive or not prediction.labels:
+        if self.posterior_type.is_exclusive or not prediction.labels:
             return prediction.probability
         return LABEL_SEPARATOR.join(map(format_six_digits, prediction.probabilities))
 
@@ -147,11 +156,11 @@ class PredictionWriter(NamedTuple):
     def to_record(self, prediction: Answer) -> dict[str, object]:
         """Return a record for JSON: input columns or id, label, probability, and optional keys.
 
-        ``expected_cost``, ``labels`` and ``coverage`` depend on the options; ``abstained``,
-        ``error`` and ``notice`` are only there if they apply.
+        The keys ``expected_cost``, ``labels`` and ``coverage`` depend on the options. The keys
+        ``abstained``, ``error`` and ``notice`` depend on the prediction.
         """
         record = self._get_input_record(prediction)
-        if self.kind.is_exclusive:
+        if self.posterior_type.is_exclusive:
             record["label"] = prediction.label
             record["probability"] = round_to_six_digits(prediction.probability)
         if self.show_costs:
@@ -170,18 +179,20 @@ class PredictionWriter(NamedTuple):
         return record
 
     def _get_input_record(self, prediction: Answer) -> dict[str, object]:
-        """Return the id, the input columns by name, or for `RECORD_COLUMN` the whole record."""
+        """Return the id, the input columns by name, or the whole record of the input.
+
+        The record is empty if the document could not be read, since it then has no columns.
+        """
         if not self.input_columns:
             return {"id": prediction.id}
-        if self.input_columns == (RECORD_COLUMN,):
-            if not prediction.columns:
-                return {}
+        if not prediction.columns:
+            return {}
+        if self.keeps_whole_record:
             input_record = json.loads(prediction.columns[0])
             names = _rename_input_columns(input_record)
             return dict(zip(names, input_record.values(), strict=True))
         names = _rename_input_columns(self.input_columns)
-        # A document that could not be read has no columns, so the lengths may differ.
-        return dict(zip(names, prediction.columns, strict=False))
+        return dict(zip(names, prediction.columns, strict=True))
 
     def _make_class_record(self, ranked: RankedClass) -> dict[str, object]:
         """Return a class with its probability. Infinite scores and log odds are None."""
@@ -212,12 +223,16 @@ class PredictionWriter(NamedTuple):
 _PLAIN_LABEL = re.compile(r"(?!.*=\?)[!-:<-~]+(?: [!-:<-~]+)*")
 """Matches a label that a header can contain without encoding.
 
-Such a label has ASCII characters and single spaces, no ";", which would end it, and no "=?", with
-which an encoded word starts.
+Such a label has only ASCII characters and single spaces. It has no ";", which would end the label,
+and no "=?", which would start an encoded word.
 """
 
 _MAX_ENCODED_CHARS = 52
-"""Length limit of a label that is not encoded, and of the text in an encoded word."""
+"""Length limit of a label that is not encoded, and of the text in an encoded word.
+
+With this limit the line "X-Nbtext: =?utf-8?q?TEXT?=;" has 75 characters. A line with an encoded
+word must not have more than 76 (RFC 2047, 2).
+"""
 
 _MAX_LINE_CHARS = 78
 """Recommended limit of a line of a header (RFC 5322, 2.1.1)."""
@@ -226,9 +241,9 @@ _MAX_LINE_CHARS = 78
 def format_mail_header(prediction: Answer | None) -> str:
     """Return the value of a mail header: ``LABEL; probability=P; reason=WHY``, in folded lines.
 
-    Without a probability or a reason, the key is absent. If ``prediction`` is None or has a
-    problem, the message could not be read, and the value is ``; reason=error``. Labels that a
-    header cannot contain are written as encoded words (RFC 2047).
+    ``probability`` and ``reason`` are omitted if the prediction has none. If ``prediction`` is None
+    or has a problem, the message could not be read, and the value is ``; reason=error``. Labels
+    that a header cannot contain are written as encoded words (RFC 2047).
     """
     from nbtext.corpus.mail.message import MARK_HEADER
 
@@ -239,12 +254,11 @@ def format_mail_header(prediction: Answer | None) -> str:
     if not is_plain or len(label) > _MAX_ENCODED_CHARS:
         label = _encode_words(label)
     items = [label]
-    probability = format_six_digits(prediction.probability)
-    if probability:
-        items.append(f"probability={probability}")
-    reason_text = prediction.abstained or prediction.notice
-    if reason_text:
-        items.append(f"reason={reason_text}")
+    if prediction.probability is not None:
+        items.append(f"probability={format_six_digits(prediction.probability)}")
+    reason = prediction.abstained or prediction.notice
+    if reason:
+        items.append(f"reason={reason}")
     line = "; ".join(items)
     if len(f"{MARK_HEADER}: {line}") <= _MAX_LINE_CHARS:
         return line
@@ -252,7 +266,7 @@ def format_mail_header(prediction: Answer | None) -> str:
 
 
 def _encode_words(label: str) -> str:
-    """Return a label as encoded words in the encoding Q (RFC 2047, 4.2), one per line."""
+    """Return a label as encoded words in the encoding Q (RFC 2047, 4.2), one word per line."""
     words = [""]
     for character in label:
         code = "".join(map(_encode_byte, character.encode()))
@@ -269,20 +283,19 @@ def _encode_byte(byte: int) -> str:
 
 
 def format_prediction_lines(
-    predictions: Iterable[Prediction], names: Names, kind: type[Posterior]
+    predictions: Iterable[Prediction], names: Names, posterior_type: type[Posterior]
 ) -> Iterator[bytes]:
     """Yield a JSON line for each prediction of a cross-validation.
 
-    It has id, truth, answer (null if the model abstains) and probability (null if every class is
-    impossible). ``names`` are the names of all documents.
+    A line has id, truth, answer (null if the model abstains) and probability (null if every class
+    is impossible). ``names`` are the names of all documents.
     """
-    for row, truth, label, probability in predictions:
-        is_possible = probability >= 0
+    for row, truth, predicted, probability in predictions:
         record = {
             "id": names[row],
-            "truth": kind.to_json_labels(truth),
-            "answer": kind.to_json_labels(label),
-            "probability": round_to_six_digits(probability) if is_possible else None,
+            "truth": posterior_type.to_json_labels(truth),
+            "answer": posterior_type.to_json_labels(predicted),
+            "probability": None if isnan(probability) else round_to_six_digits(probability),
         }
         yield format_json_line(record).encode()
 
@@ -292,7 +305,7 @@ MAX_MEMORY_BYTES = 2**25
 
 
 class _MistakeLine(NamedTuple):
-    """The position of a line in the buffer, after the numbers by which lines are sorted."""
+    """The position of a line in the buffer. Lines are sorted by these fields in this order."""
 
     minus_probability: float
     minus_margin: float
@@ -304,10 +317,10 @@ class _MistakeLine(NamedTuple):
 def open_mistake_writer(
     path: str, finder: MistakeFinder, rule: DecisionRule
 ) -> Iterator[Callable[[ScoredBlock], None]]:
-    """Yield a function that collects the mistakes of a block. At the end write all mistakes.
+    """Yield a function that collects the mistakes of a block, and write them when the context ends.
 
-    The file has JSON lines, sorted by the probability of the wrong label, largest first, then by
-    margin, then by the order of the documents. If the context ends with an exception, nothing is
+    The file has JSON lines. The largest probability of the wrong label comes first, then the
+    largest margin, then the first document. If the context ends with an exception, nothing is
     written. Raise `PathError` if the file cannot be written, if possible before the first block.
     """
     import tempfile
@@ -315,10 +328,8 @@ def open_mistake_writer(
     from nbtext.metrics.results import to_json_values
     from nbtext.store.atomic import check_replaceable, replace_file
 
-    check_replaceable(path)
-    folder = tempfile.gettempdir()
-    # Only the sort keys and positions of the lines stay in memory.
-    lines: list[_MistakeLine] = []
+    check_replaceable(path)  # raises before the first block
+    lines: list[_MistakeLine] = []  # the lines themselves may go to a temporary file
     with tempfile.SpooledTemporaryFile(MAX_MEMORY_BYTES) as buffer:
 
         def collect(block: ScoredBlock) -> None:
@@ -328,14 +339,17 @@ def open_mistake_writer(
                     line = format_json_line(record).encode()
                     lines.append(
                         _MistakeLine(
-                            -mistake.probability, -mistake.margin, buffer.tell(), len(line)
+                            minus_probability=-mistake.probability,
+                            minus_margin=-mistake.margin,
+                            start=buffer.tell(),
+                            length=len(line),
                         )
                     )
                     buffer.write(line)
             except OSError as problem:
                 raise PathError(
                     f"cannot write: {describe_os_error(problem)}",
-                    where=folder,
+                    where=tempfile.gettempdir(),
                     hint="set TMPDIR to a folder with room",
                 ) from None
 
