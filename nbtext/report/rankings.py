@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nbtext.errors import format_quantity
@@ -42,31 +42,38 @@ def print_word_details(words: Sequence[WordDetails]) -> None:
     """Print each word with its terms, and for each term the classes, most probable first."""
     blocks = []
     for word in words:
+        symbol = word.probability_of.symbol
         probability = None
         if any(term.known for term in word.terms):
-            probability = f"{word.probability_of.symbol}, {word.probability_of.meaning}"
-        term_names = ", ".join(term.term for term in word.terms)
-        head = {
-            "word": word.word,
-            "terms": term_names or "none: it is a stop word, or no word at all",
-            "probability": probability,
-        }
+            probability = f"{symbol}, {word.probability_of.meaning}"
+        term_names = "none: it is a stop word, or no word at all"
+        if word.terms:
+            term_names = ", ".join(term.term for term in word.terms)
+        head = {"word": word.word, "terms": term_names, "probability": probability}
         blocks.append(format_listing(head))
         for term in word.terms:
-            blocks += _format_term(term, word.probability_of.symbol)
+            blocks += _format_term(term, symbol)
     print_blocks(*blocks)
 
 
 DENSITY_LINE_CHARS = 80
-"""Length of a line with a class name and the sparkline of its posterior density."""
+"""Length of a line with a label and the sparkline of the posterior density of a class."""
 
 MAX_LABEL_CHARS = 24
+"""Longer labels are shortened before a sparkline."""
+
 MAX_DENSITIES = 20
-"""Classes with a sparkline."""
+"""Number of sparklines. Further classes have none."""
+
+AXIS_END_RATIO = 1.25
+"""End of the axis of densities, relative to the highest end of an interval."""
 
 
 def _format_term(term: TermDetails, symbol: str) -> Iterator[str]:
-    """Yield the classes of a term as a table, then the posterior densities of its probability."""
+    """Yield the classes of a term as a table, then the posterior densities of its probability.
+
+    ``symbol`` is the symbol of the probability.
+    """
     if not term.known:
         yield format_listing({term.term: "no training document holds it"})
         return
@@ -76,15 +83,13 @@ def _format_term(term: TermDetails, symbol: str) -> Iterator[str]:
         counts = ", ".join(f"{word} {count:,}" for word, count in term.forms.items())
         forms = format_listing({"occurs as": counts})
     heading = term.term if term.selected else f"{term.term}, left out of the model"
-    labels = sorted(
-        term.classes, key=lambda label: term.classes[label].probability or 0.0, reverse=True
+    classes = sorted(
+        term.classes.items(),
+        key=lambda item: item[1].probability or 0.0,  # None if the term was not selected
+        reverse=True,
     )
-    classes = [(label, term.classes[label]) for label in labels]
     yield forms + format_named_table(heading, TERM_COLUMNS, classes)
-
-    densities = _draw_densities(classes, symbol)
-    if densities:
-        yield densities
+    yield _draw_densities(classes, symbol)
 
 
 def _draw_densities(classes: Iterable[tuple[str, TermInClass]], symbol: str) -> str:
@@ -93,34 +98,37 @@ def _draw_densities(classes: Iterable[tuple[str, TermInClass]], symbol: str) -> 
 
     from nbtext.language_model.dirichlet import compute_beta_bin_probabilities
 
-    densities: list[tuple[str, list[float], list[float]]] = []
+    names: list[str] = []
+    posteriors: list[list[float]] = []
+    interval_ends: list[float] = []
     for label, details in classes:
-        if details.posterior and details.interval and len(densities) < MAX_DENSITIES:
-            name = shorten_middle(escape_controls(label), MAX_LABEL_CHARS)
-            densities.append((name, details.posterior, details.interval))
-    if not densities:
+        if details.posterior and details.interval and len(names) < MAX_DENSITIES:
+            names.append(shorten_middle(escape_controls(label), MAX_LABEL_CHARS))
+            posteriors.append(details.posterior)
+            interval_ends.append(details.interval[1])
+    if not names:
         return ""
 
-    name_width = max(len(name) for name, *_ in densities) + 2
-    max_probability = max(high for *_, (_, high) in densities)
-    axis_end = min(1.0, 1.25 * max_probability)
-    edges = np.linspace(0.0, axis_end, DENSITY_LINE_CHARS - name_width + 1)
+    name_width = max(map(len, names)) + 2
+    axis_end = min(1.0, AXIS_END_RATIO * max(interval_ends))
+    n_bars = DENSITY_LINE_CHARS - name_width
+    bin_edges = np.linspace(0.0, axis_end, n_bars + 1)
     ascii_only = is_ascii_terminal()
 
     lines = [f"posterior density of {symbol} from 0 to {axis_end:.3g}, each class on its own scale"]
-    for name, (a, b), _ in densities:
-        density = compute_beta_bin_probabilities(a, b, edges).tolist()
+    for name, (a, b) in zip(names, posteriors, strict=True):
+        density = compute_beta_bin_probabilities(a, b, bin_edges).tolist()
         lines.append(name.ljust(name_width) + draw_sparkline(density, ascii_only=ascii_only))
     return "".join(f"{line}\n" for line in lines)
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
-    """Print a table per class: its best terms by three measures, and what the measures mean."""
+    """Print the best terms of each class by three measures, then the meaning of the measures."""
     blocks = []
     meanings = {}
     for label, details in classes.items():
-        symbol = details.probability_of.symbol
-        meanings[symbol] = details.probability_of.meaning
+        # All classes have the same symbol.
+        meanings[details.probability_of.symbol] = details.probability_of.meaning
         title = (
             f"{label}: {format_quantity(details.documents, 'document')}, "
             f"{format_quantity(details.tokens, 'token')}, prior {details.prior:.4f}"
@@ -134,10 +142,10 @@ def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
 
 
 def _format_best_terms(details: ClassDetails, title: str) -> str:
-    """Return a table with a row per rank: the term of this rank and its value, by each measure."""
+    """Return a table with a row per rank. By each measure it has a term and the term's value."""
     symbol = details.probability_of.symbol
     columns = make_tuple_columns(
-        "",
+        "",  # the rank
         "most probable",
         symbol,
         "above the corpus",
@@ -146,9 +154,12 @@ def _format_best_terms(details: ClassDetails, title: str) -> str:
         "nats",
         formats={"": "d", symbol: ".3g", "lift": ".3g", "nats": ".3g"},
     )
-    # A measure may have fewer terms than another one.
+    # The measures may have different numbers of terms.
     ranking = zip_longest(
         details.probability, details.lift, details.mutual_information, fillvalue=("", "")
     )
-    rows = [(rank, *chain.from_iterable(pairs)) for rank, pairs in enumerate(ranking, 1)]
+    rows = [
+        (rank, *by_probability, *by_lift, *by_information)
+        for rank, (by_probability, by_lift, by_information) in enumerate(ranking, start=1)
+    ]
     return format_table(columns, rows, title)
