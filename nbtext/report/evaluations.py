@@ -1,14 +1,14 @@
 """Print an evaluation for `nbtext evaluate` and `cross-validate`: JSON, records or tables.
 
-The tables show metrics, classes, confusions, slices and folds, prediction sets and a risk curve.
-On a terminal with --all there are also a reliability diagram and the confusion matrix.
+The tables show metrics, classes, confusions, slices, folds, prediction sets and a risk curve.
+With --all on a terminal there are also a reliability diagram and the confusion matrix.
 """
 
 from __future__ import annotations
 
 import sys
-from operator import methodcaller
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from nbtext.errors import format_quantity
 from nbtext.evaluation.leakage import LeakResult
@@ -37,16 +37,6 @@ if TYPE_CHECKING:
     from nbtext.guarantees.prediction_sets import SetGroup, SetsResult
     from nbtext.metrics.results import ClassResult, EvaluationResult, ReliabilityBin, SliceResult
     from nbtext.prediction.rule import PredictionThreshold
-
-
-class Confusion(NamedTuple):
-    """A kind of mistake, and the number of documents with it."""
-
-    truth: str
-    """The true class, or the true labels as text."""
-    predicted: str
-    """The predicted class or labels; "" without a prediction, and for the empty set of labels."""
-    documents: int
 
 
 CLASS_COLUMNS: Sequence[Column[ClassResult]] = (
@@ -97,7 +87,7 @@ MAX_SHOWN_CLASSES = 10
 """Rows of a table of classes without --all."""
 
 MAX_SHOWN_CONFUSIONS = 5
-"""Rows of the table of confusions."""
+"""Rows of the table of confusions, which are pairs of a true and a wrongly predicted class."""
 
 MAX_MATRIX_CLASSES = 20
 """Classes of the largest confusion matrix that fits on a screen."""
@@ -105,10 +95,10 @@ MAX_MATRIX_CLASSES = 20
 MAX_MATRIX_LABEL_CHARS = 24
 
 NO_PREDICTION = ""
-"""Stands in confusions for the predicted label of a document without a prediction."""
+"""The predicted label, in the confusion matrix, of a document without a prediction."""
 
 MAX_FOLD_ROWS = 20
-"""With more folds their table is omitted."""
+"""The table of folds is omitted if there are more folds."""
 
 RELIABILITY_TITLE = (
     "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe "
@@ -128,11 +118,11 @@ def write_evaluation(
     folds: FoldsResult | None = None,
     leave_one_out: bool = False,
 ) -> None:
-    """Print an evaluation, and the optional results that come with it.
+    """Print an evaluation and its optional results.
 
     ``output`` is ``json`` for one object, ``table`` for tables, or a format of records for one
-    record per class. ``show_all`` adds metrics and classes to the tables. With ``leave_one_out``
-    each document was a fold, which only JSON mentions.
+    record per class. ``show_all`` adds metrics and classes to the tables. ``leave_one_out`` is true
+    if each document was a fold of its own. Only JSON mentions it.
     """
     if output == "table":
         blocks = _format_metrics_and_classes(result, leaks, threshold, show_all=show_all)
@@ -150,6 +140,7 @@ def write_evaluation(
         leak_key = "leaks" if isinstance(leaks, LeakResult) else "sampled_leaks"
         record[leak_key] = leaks
     optional_results = {"threshold": threshold, "sets": sets, "risk_curve": risk, "folds": folds}
+    # Leave out None, and a risk curve without points.
     record |= {name: value for name, value in optional_results.items() if value}
     if leave_one_out:
         record["folds"] = {"method": "leave-one-out", "n": result.n, "repeats": 1}
@@ -191,9 +182,10 @@ def _format_metric(
     placeholder: str = "infinite",
     interval_name: str = "",
 ) -> str:
-    """Return a metric with its unit and, if it has one, its interval in parentheses.
+    """Return a metric with its unit and, if there is an interval, the interval in parentheses.
 
-    ``placeholder`` is the text for None. Main metrics are None if they are infinite.
+    ``placeholder`` is the text for None: main metrics are None if they are infinite.
+    ``interval_name`` is written before the interval.
     """
     value = result.get_metric(name)
     if value is None:
@@ -262,8 +254,10 @@ def _list_other_metrics(result: EvaluationResult) -> dict[str, str]:
     """Return the titles and values of the metrics that only --all shows."""
     metrics = {}
     for name, metric in METRICS.items():
-        is_undefined = metric.has_interval and result.get_metric(name) is None
-        if metric.title and not is_undefined:
+        # Only some models have the metrics with intervals. All models have the two without
+        # intervals, which may be undefined.
+        is_missing = metric.has_interval and result.get_metric(name) is None
+        if metric.title and not is_missing:
             metrics[metric.title] = _format_metric(result, name, placeholder="-")
     return metrics
 
@@ -277,9 +271,9 @@ def _format_accuracy_without_leaks(leaks: LeakResult) -> str:
 
 
 def _format_known_class_loss(result: EvaluationResult) -> str:
-    """Return the log loss of the documents of known classes in parentheses.
+    """Return the log loss of documents whose true class the model knows, in parentheses.
 
-    Return "" if all classes are known, or if that log loss is infinite or undefined.
+    Return "" if all true classes are known, or if this log loss is infinite or undefined.
     """
     known = result.known
     if known.n == result.n or known.log_loss is None:
@@ -289,16 +283,16 @@ def _format_known_class_loss(result: EvaluationResult) -> str:
 
 
 def _format_class_table(result: EvaluationResult, *, show_all: bool) -> str:
-    """Return the table of classes, lowest F1 first if there are more than `MAX_SHOWN_CLASSES`.
+    """Return the table of classes in their order, or by F1 if there are over `MAX_SHOWN_CLASSES`.
 
-    Without ``show_all`` only that number of classes is shown.
+    By F1, the lowest comes first. Without ``show_all`` the table has up to `MAX_SHOWN_CLASSES`.
     """
     per_class = result.per_class
     n_classes = len(per_class)
     if n_classes <= MAX_SHOWN_CLASSES:
         return format_named_table("class", CLASS_COLUMNS, per_class.items())
 
-    # Classes that do not occur come last: their F1 of 0 says nothing about the model.
+    # First the classes that occur: the F1 of the others is 0, which says nothing about the model.
     labels = sorted(per_class, key=lambda label: (not per_class[label].occurs, per_class[label].f1))
     title = None
     if not show_all:
@@ -331,7 +325,8 @@ def _format_folds(folds: FoldsResult) -> list[str]:
 def _format_sets(sets: SetsResult, *, show_all: bool) -> list[str]:
     """Return coverage and size of prediction sets, and tables by size and by true class.
 
-    Without ``show_all`` the second table has the classes with the lowest coverage.
+    The lowest coverage comes first in the table by class. Without ``show_all`` this table has up to
+    `MAX_SHOWN_CLASSES` rows.
     """
     guarantee_scope = " of the documents of each class" if sets.by_class else ""
     coverage = format_number(sets.coverage)
@@ -361,11 +356,11 @@ def _format_sets(sets: SetsResult, *, show_all: bool) -> list[str]:
 def _format_risk_curve(points: Sequence[RiskPoint]) -> list[str]:
     """Return precision by proportion of answered documents, as a table and as bars.
 
-    The bars reach from the lowest precision to 1. If all are 1, each bar has the least height.
+    The lowest precision has the lowest bar, and the precision 1 the highest bar.
     """
     min_precision = min(point.precision for point in points)
     span = 1 - min_precision
-    if span == 0:
+    if span == 0:  # all bars are equal, so any other span will do
         span = 1.0
     bars = "".join(draw_block((point.precision - min_precision) / span) for point in points)
     scale = f"from {format_number(min_precision)} to 1, by share answered"
@@ -378,35 +373,37 @@ def _format_risk_curve(points: Sequence[RiskPoint]) -> list[str]:
 def _format_reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
     """Return a reliability diagram as rows of bars by title, with one bar per bin.
 
-    The first two rows, mean probability and accuracy, are equal if the model is calibrated.
+    The rows are mean probability, accuracy and number of documents. The first two rows are equal if
+    the model is calibrated. An empty bin has spaces.
     """
     max_documents = max((bin_.documents for bin_ in bins), default=0)
     sizes = [bin_.documents / max_documents if bin_.documents else None for bin_ in bins]
     return {
         "promised": "".join(draw_block(bin_.confidence) for bin_ in bins),
         "came true": "".join(draw_block(bin_.accuracy) for bin_ in bins),
-        "documents": "".join(map(draw_block, sizes)),
+        "documents": "".join(draw_block(size) for size in sizes),
     }
 
 
 def _format_confusions(result: EvaluationResult) -> str:
-    """Return a table of the most frequent mistakes, with their numbers of documents."""
+    """Return a table of the most frequent pairs of true and wrongly predicted labels."""
     headings = ("true class", "answer", "documents")
     placeholder = "(no answer)"
     if not result.has_one_label:
         headings = ("true labels", "labels found", "documents")
         placeholder = "(no label)"
-    confusions = [Confusion(*mistake) for mistake in result.mistakes]
-    confusions.sort(key=lambda kind: (-kind.documents, kind.truth, kind.predicted))
+    # The most frequent pairs come first, and equally frequent pairs in the order of the labels.
+    confusions = sorted(sorted(result.mistakes), key=itemgetter(2), reverse=True)
     rows = [
-        (kind.truth or placeholder, kind.predicted or placeholder, f"{kind.documents:,}")
-        for kind in confusions[:MAX_SHOWN_CONFUSIONS]
+        # "" is the empty set of labels, or no predicted class.
+        (truth or placeholder, predicted or placeholder, f"{n:,}")
+        for truth, predicted, n in confusions[:MAX_SHOWN_CONFUSIONS]
     ]
     return format_grid(headings, rows, numeric_columns=[2], title="most frequent confusions")
 
 
 def _format_confusion_table(result: EvaluationResult) -> str:
-    """Return the confusion matrix of the classes that occur.
+    """Return the confusion matrix of the classes that occur. Its columns have numbers as headings.
 
     Return "" for a multi-label model, for one class, and for over `MAX_MATRIX_CLASSES` classes.
     """
@@ -416,14 +413,17 @@ def _format_confusion_table(result: EvaluationResult) -> str:
     if not 1 < len(labels) <= MAX_MATRIX_CLASSES:
         return ""
 
-    headings = {label: str(number) for number, label in enumerate(labels, 1)}
     rows = []
-    for truth, number in headings.items():
-        name = f"{number} {shorten_middle(truth, MAX_MATRIX_LABEL_CHARS)}"
-        rows.append((name, result.confusion.get(truth, {})))
+    columns: list[Column[Mapping[str, int]]] = []
+    for number, label in enumerate(labels, start=1):
+        name = f"{number} {shorten_middle(label, MAX_MATRIX_LABEL_CHARS)}"
+        rows.append((name, result.confusion.get(label, {})))
+        columns.append(_make_count_column(str(number), label))
     if any(NO_PREDICTION in counts for counts in result.confusion.values()):
-        headings[NO_PREDICTION] = "none"
-    columns: list[Column[Mapping[str, int]]] = [
-        Column(heading, methodcaller("get", label), "d", "·") for label, heading in headings.items()
-    ]
+        columns.append(_make_count_column("none", NO_PREDICTION))
     return format_named_table("true class, by answer", columns, rows)
+
+
+def _make_count_column(heading: str, label: str) -> Column[Mapping[str, int]]:
+    """Return the column of a predicted label, for rows with numbers of documents by label."""
+    return Column(heading, lambda counts: counts.get(label), "d", placeholder="·")
