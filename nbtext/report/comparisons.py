@@ -1,6 +1,6 @@
-"""Print the results of `nbtext compare`, `tune`, `suspects`, `drift` and `prevalence`.
+"""Print results of `nbtext compare`, `tune`, `suspects`, `drift`, `prevalence`, `learning-curve`.
 
-Learning curves are printed here too; the page of `nbtext report` has the same forecast.
+The page of `nbtext report` uses the sentence on the forecast too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult
 
     Trial = Mapping[str, Any]
-    """A record of ``settings`` in the JSON of `nbtext tune`."""
+    """An item of ``settings`` in the JSON of `nbtext tune`: a setting that was evaluated."""
 
 MAX_CHANGES = 10
 """Rows of the table of changed predictions."""
@@ -103,7 +103,7 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
 
 
 def _describe_differences(result: ComparisonResult) -> list[str]:
-    """Return sentences on which model is better, by metric, and whether it is significant."""
+    """Return sentences that name, for each metric, the better model or the lack of significance."""
     if result.identical:
         return ["The two models give the same answers with the same probabilities."]
     sentences = [_describe_accuracies(result)]
@@ -111,9 +111,9 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
     for name, difference in result.differences.items():
         if name == "accuracy":
             continue
-        title = METRIC_TITLES[name].partition(" (")[0]
+        title, *_ = METRIC_TITLES[name].split(" (")  # without the unit
         if difference.beyond_chance:
-            value = difference.difference or 0.0  # set, since it was tested
+            value = difference.difference or 0.0  # not None, since it was tested
             interval = format_interval(difference.interval, "+.4f")
             b_is_better = (value > 0) == METRICS[name].higher_is_better
             better = "B" if b_is_better else "A"
@@ -124,9 +124,9 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
         elif difference.beyond_chance is False:  # not None, which means untested
             similar_metrics.append(title)
     if similar_metrics:
-        titles = similar_metrics[-1]
-        if len(similar_metrics) > 1:
-            titles = f"{', '.join(similar_metrics[:-1])} and {titles}"
+        *first_titles, titles = similar_metrics
+        if first_titles:
+            titles = f"{', '.join(first_titles)} and {titles}"
         sentences.append(f"Beyond chance they do not differ in {titles}.")
     n_documents = format_quantity(result.n, "document")
     sentences.append(f"B answers otherwise than A for {result.changed:,} of {n_documents}.")
@@ -158,7 +158,7 @@ TRIAL_METRICS = {
 """Titles and keys of the metrics of a trial. Only multi-label trials have ``micro_f1``."""
 
 MAX_SETTING_CHARS = 24
-"""If the description of a setting is longer, the tables only show the metric to optimise."""
+"""If any setting has a longer description, the tables only show the metric to optimise."""
 
 
 def write_trials(output: str, result: Mapping[str, Any]) -> None:
@@ -170,48 +170,50 @@ def write_trials(output: str, result: Mapping[str, Any]) -> None:
 
 
 def _print_trials(result: Mapping[str, Any]) -> None:
-    """Print a summary, a table of trials per stage, best first, the choice and its command."""
+    """Print a summary, a table of trials for each stage, the choice and its command.
+
+    A stage is a number of documents and of folds. The best trial of a stage comes first.
+    """
     trials = result["settings"]
     chosen_trial = result["chosen"]
     columns = _choose_trial_columns(trials, chosen_trial, result["for"])
     tables = []
+    # The trials of a stage are neighbours.
     stages = groupby(trials, lambda trial: (trial["documents"], trial["folds"]))
-    for (documents, folds), stage_trials in stages:
+    for (n_documents, n_folds), stage_trials in stages:
         title = (
-            f"judged on {_format_part(documents, result['documents'], 'document')}, "
-            f"{_format_part(folds, result['folds'], 'fold')}"
+            f"judged on {_format_part(n_documents, result['documents'], 'document')}, "
+            f"{_format_part(n_folds, result['folds'], 'fold')}"
         )
         tables.append(format_table(columns, stage_trials, title))
 
-    final_lines = [escape_controls_on_terminal(chosen_trial["command"])]
-    choice = _describe_choice(trials, chosen_trial)
-    if result["model"] and choice:
-        final_lines.insert(0, choice)
+    choice = ""
+    if result["model"]:  # otherwise the search was interrupted
+        choice = _describe_choice(trials, chosen_trial)
+    command = escape_controls_on_terminal(chosen_trial["command"])
     print_blocks(
         format_listing(_summarize_trials(result)),
         *tables,
-        *(f"{line}\n" for line in final_lines if line),
+        *(f"{line}\n" for line in (choice, command) if line),
     )
 
 
 def _summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
     """Return names and values of the search: method, sizes, model, and corrected estimate."""
-    metric = result["for"]
-    n_folds = format_quantity(result["folds"], "fold")
+    goal = result["for"]
+    folds = format_quantity(result["folds"], "fold")
     model = "none: the search was interrupted"
     if result["model"]:
         model = f"{result['model']}, trained on all documents with the setting marked *"
     corrected = None
     if result["corrected"] is not None:
-        corrected = (
-            f"{metric} {result['corrected']:.4f}, on documents that had no part in the choice"
-        )
+        corrected = f"{goal} {result['corrected']:.4f}, on documents that had no part in the choice"
     elif result["chosen"]["better"]:
         corrected = (
-            f"no: the {metric} of the setting marked * is optimistic, since it was chosen by it"
+            f"no: the {goal} of the setting marked * is optimistic, since it was chosen by it"
         )
     return {
-        "by": f"cross-validation, {n_folds}, seed {result['seed']}, for {metric}",
+        "by": f"cross-validation, {folds}, seed {result['seed']}, for {goal}",
         "documents": f"{result['documents']:,}",
         "settings": f"{len(result['settings']):,} of {result['settings_in_all']:,} tried",
         "model": model,
@@ -224,16 +226,17 @@ def _choose_trial_columns(
 ) -> list[Column[Trial]]:
     """Return columns for rank, metrics, p-value and setting.
 
-    If settings have long descriptions, the only metric is the one to optimise, ``goal``.
+    ``goal`` is the metric to optimise, as the user named it. If settings have long descriptions, it
+    is the only metric.
     """
     has_long_settings = any(
         len(_format_options(trial["setting"])) > MAX_SETTING_CHARS for trial in trials
     )
     columns: list[Column[Trial]] = [Column("", _format_rank)]
     for title, key in TRIAL_METRICS.items():
-        if key not in chosen_trial or (has_long_settings and key != TUNING_METRICS[goal]):
-            continue
-        columns.append(Column(title, itemgetter(key), ".4f", placeholder="infinite"))
+        is_shown = key == TUNING_METRICS[goal] or not has_long_settings
+        if is_shown and key in chosen_trial:
+            columns.append(Column(title, itemgetter(key), ".4f", placeholder="infinite"))
     columns.append(Column("p", itemgetter("p_value"), ".3g", placeholder=" "))
     columns.append(Column("options", lambda trial: _format_options(trial["setting"])))
     return columns
@@ -266,7 +269,7 @@ def _format_options(options: Mapping[str, str]) -> str:
 
 
 def _describe_choice(trials: Sequence[Trial], chosen_trial: Trial) -> str:
-    """Return a sentence on which setting is kept and why, "" if there was only one setting."""
+    """Return a sentence with the setting that is kept and the reason, "" for a single trial."""
     if len(trials) == 1:
         return ""
     name = _format_options(chosen_trial["setting"])
@@ -382,17 +385,17 @@ DRIFT_METRIC_TITLES = {
 
 
 def write_drift_history(
-    output: str, runs: Sequence[DriftRun], total: DriftRun | None, n_skipped: int
+    output: str, runs: Sequence[DriftRun], pooled_run: DriftRun | None, n_skipped: int
 ) -> None:
     """Write the drift of runs of `classify`, oldest first.
 
-    ``total`` sums up the runs; if it is set, records are only written for it. ``n_skipped`` runs
-    of other models are mentioned below the table.
+    ``pooled_run`` is the drift of all runs together, if the user asked for it. Formats other than
+    ``table`` then have only this record. ``n_skipped`` is the number of runs of other models.
     """
     if output == "table":
-        _print_drift_history(runs, total, n_skipped)
+        _print_drift_history(runs, pooled_run, n_skipped)
         return
-    recorded_runs = runs if total is None else [total]
+    recorded_runs = runs if pooled_run is None else [pooled_run]
     records = [_make_drift_record(run) for run in recorded_runs]
     write_result(output, records, records)
 
@@ -417,34 +420,34 @@ def _make_drift_record(run: DriftRun) -> dict[str, object]:
     return record
 
 
-def _print_drift_history(runs: Sequence[DriftRun], total: DriftRun | None, n_skipped: int) -> None:
+def _print_drift_history(
+    runs: Sequence[DriftRun], pooled_run: DriftRun | None, n_skipped: int
+) -> None:
     """Print a row per run, with * for significant drift, and the changes of the last row."""
     named_runs = [(run.time, run) for run in runs]
-    if total is not None:
-        named_runs.append(("together", total))
+    last_name = "newest"
+    if pooled_run is not None:
+        named_runs.append(("together", pooled_run))
+        last_name = "together"
     rows = []
-    has_drift = False
+    legend = ""
     for name, run in named_runs:
         drifts = [run.metrics[metric] for metric in DRIFT_METRIC_TITLES]
-        has_drift = has_drift or any(drift.is_significant for drift in drifts)
+        if any(drift.is_significant for drift in drifts):
+            legend = "; * more than chance"
         rows.append((name, f"{run.documents:,}", *map(_format_distance, drifts)))
 
     _, last_run = named_runs[-1]
-    last_metrics = last_run.metrics
-    changes = [
-        f"{title} ({_format_change(last_metrics[metric])})"
-        for metric, title in DRIFT_METRIC_TITLES.items()
-        if last_metrics[metric].is_significant
-    ]
-    legend = "; * more than chance" if has_drift else ""
-    last_name = "newest" if total is None else "together"
+    changes = []
+    for metric, title in DRIFT_METRIC_TITLES.items():
+        drift = last_run.figures[metric]
+        if drift.is_significant:
+            changes.append(f"{title} ({_format_change(drift)})")
     notes = {
         "distance": "between the means, in standard deviations of training documents; of answers "
         f"the share that differs{legend}",
-        last_name: "nothing moved",
+        last_name: f"moved: {', '.join(changes)}" if changes else "nothing moved",
     }
-    if changes:
-        notes[last_name] = f"moved: {', '.join(changes)}"
     if n_skipped:
         n_runs = format_quantity(n_skipped, "run")
         notes["left out"] = f"{n_runs} of another model file, or of an older nbtext"
@@ -456,21 +459,21 @@ def _print_drift_history(runs: Sequence[DriftRun], total: DriftRun | None, n_ski
 
 
 def _format_distance(drift: MetricDrift) -> str:
-    """Return a distance with a mark if it is significant, "-" if it is unknown."""
+    """Return a distance with * if it is significant, "-" if it is unknown."""
     if drift.distance is None:
         return "-"
     return f"{drift.distance:.2f}{'*' if drift.is_significant else ' '}"
 
 
 def _format_change(drift: MetricDrift) -> str:
-    """Return the means in training and in the run, or only their distance without means."""
+    """Return the means in training and in the run. Predictions have no means, but a distance."""
     if drift.run is None or drift.training is None:
         return f"distance {drift.distance:.2f}"
     return f"{drift.training:.4g} in training, now {drift.run:.4g}"
 
 
 MAX_CLASS_COLUMNS = 4
-"""Largest classes that have a column in the table of proportions by group."""
+"""Columns of the table of proportions by group. They are the largest classes."""
 
 MAX_BAR_CHARS = 20
 """Characters of a bar for the proportion 1."""
@@ -481,23 +484,22 @@ def write_prevalence(
 ) -> None:
     """Write the estimated class proportions of all documents and, with a ``column``, by group.
 
-    Tables of groups have the largest classes only. JSON also has the ``drift`` of the documents
-    from training, if it is known.
+    A group is the documents with the same value of the column. Tables of groups have the largest
+    classes only. Only JSON has the ``drift`` of the documents from training, which may be unknown.
     """
     if output == "table":
         _print_prevalence(result, column)
         return
     record = result.all._asdict()
-    proportions: Mapping[str, Any] = result.all.prevalence
+    row_heading = "label"
+    rows: Mapping[str, Any] = result.all.prevalence
     if drift is not None:
         record["drift"] = {name: metric.distance for name, metric in drift.metrics.items()}
     if column is not None:
         record["by"] = {column: result.by}
-        proportions = result.by
-    records = [
-        {column or "label": name, **proportion._asdict()}
-        for name, proportion in proportions.items()
-    ]
+        row_heading = column
+        rows = result.by
+    records = [{row_heading: name, **row._asdict()} for name, row in rows.items()]
     write_result(
         output,
         to_json_values(record, JSON_SIGNIFICANT_DIGITS),
@@ -518,19 +520,19 @@ def _print_prevalence(result: PrevalenceResult, column: str | None) -> None:
         Column("", lambda proportion: block * round(MAX_BAR_CHARS * proportion.share)),
     ]
 
-    groups = ""
-    if result.by:
+    group_table = ""
+    if column is not None and result.by:
         column_labels = labels[:MAX_CLASS_COLUMNS]
         rows = []
         for value, group in result.by.items():
             proportions = [_format_proportion(group.prevalence[label]) for label in column_labels]
             rows.append((value, f"{group.documents:,}", *proportions))
-        headings = (str(column), "documents", *column_labels)
-        groups = format_grid(headings, rows, numeric_columns=range(1, len(headings)))
+        headings = (column, "documents", *column_labels)
+        group_table = format_grid(headings, rows, numeric_columns=range(1, len(headings)))
     print_blocks(
         format_listing({"documents": f"{result.all.documents:,}"}),
         format_named_table("class", columns, classes),
-        groups,
+        group_table,
     )
 
 

@@ -212,7 +212,7 @@ def _list_main_metrics(
         answered_accuracy = _format_metric(result, "answered_accuracy", placeholder="none")
         metrics["accuracy of those"] = answered_accuracy
     metrics["macro F1"] = _format_metric(result, "macro_f1")
-    if has_abstained or not result.has_one_label:
+    if has_abstained or not result.has_one_label:  # otherwise equal to the accuracy
         metrics["micro F1"] = _format_metric(result, "micro_f1")
     if result.mean_cost is not None:
         metrics["mean cost"] = _format_metric(result, "mean_cost")
