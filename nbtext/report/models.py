@@ -1,7 +1,7 @@
 """Print a model: overview, criteria, perplexity, thresholds, and documents drawn from it.
 
-These are outputs of `nbtext inspect` and `nbtext generate`. The table of `nbtext doctor` and the
-provenance in the page of `nbtext report` are also made here.
+`nbtext inspect` and `nbtext generate` use it. The table of `nbtext doctor` and the provenance in
+the page of `nbtext report` are also made here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PART_COLUMNS: Sequence[Column[Criteria | PartCriteria]] = (
     Column("log evidence", lambda criteria: criteria.evidence, ",.2f"),
     Column("log likelihood", lambda criteria: criteria.log_likelihood, ",.2f"),
     Column("parameters", lambda criteria: criteria.parameters, ","),
-    # A model has no n of its own: its BIC is the sum of those of its parts.
+    # A model has no n: its BIC is the sum of the BICs of its parts.
     Column("n", lambda criteria: getattr(criteria, "observations", None), ","),
     Column("AIC", lambda criteria: criteria.aic, ",.2f"),
     Column("BIC", lambda criteria: criteria.bic, ",.2f"),
@@ -67,7 +67,10 @@ CLASS_EVIDENCE_COLUMNS: Sequence[Column[float]] = (
 
 
 def print_criteria(criteria: Criteria) -> None:
-    """Print evidence, AIC and BIC of a model, its evidence by class, and the criteria by part."""
+    """Print evidence, AIC and BIC of a model, its evidence by class, and the criteria by part.
+
+    A part is the class prior, the text or a column.
+    """
     log_evidence = "not defined: its parameters have no prior"
     if criteria.evidence is not None:
         log_evidence = _format_nats(criteria.evidence)
@@ -86,14 +89,14 @@ def print_criteria(criteria: Criteria) -> None:
         "BIC": f"{criteria.bic:,.2f}",
     }
     class_table = ""
-    if criteria.evidence_of_classes:
+    if criteria.evidence_of_classes is not None:
         class_evidences = criteria.evidence_of_classes.items()
         class_table = format_named_table("class", CLASS_EVIDENCE_COLUMNS, class_evidences)
-    parts: list[tuple[str, Criteria | PartCriteria]] = [
+    named_criteria: list[tuple[str, Criteria | PartCriteria]] = [
         (part.part, part) for part in criteria.parts
     ]
-    parts.append(("the whole", criteria))
-    part_table = format_named_table("part", PART_COLUMNS, parts)
+    named_criteria.append(("the whole", criteria))
+    part_table = format_named_table("part", PART_COLUMNS, named_criteria)
     print_blocks(format_listing(summary), class_table, part_table)
 
 
@@ -112,7 +115,7 @@ COMPARED_MODEL_COLUMNS: Sequence[Column[ComparedModel]] = (
 
 
 def print_compared_models(models: Sequence[ComparedModel]) -> None:
-    """Print models of the same data with their evidence, as `compare_models` returns them."""
+    """Print one or more models of the same data with their evidence, from `compare_models`."""
     title = f"models of the same data ({models[0].data}), equally probable before"
     print_blocks(format_table(COMPARED_MODEL_COLUMNS, models, title))
 
@@ -123,7 +126,7 @@ def _get_unknown_proportion(perplexity: ClassPerplexity) -> float | None:
 
 
 def _get_perplexity(perplexity: ClassPerplexity) -> float | None:
-    """Return the perplexity, None without tokens."""
+    """Return the perplexity, None without tokens, where it is nan."""
     return perplexity.perplexity if perplexity.tokens else None
 
 
@@ -142,9 +145,9 @@ def print_perplexities(perplexities: Perplexities) -> None:
 
 
 def _count_missing_documents(threshold: PrecisionThreshold) -> int | str | None:
-    """Return the number of further documents that are needed for a threshold.
+    """Return the number of additional predictions that a threshold would need.
 
-    Return None if the threshold exists, and a text if more documents would not help.
+    Return None if the threshold exists, and a text if more predictions would not help.
     """
     if threshold.probability is not None:
         return None
@@ -158,6 +161,7 @@ THRESHOLD_COLUMNS: Sequence[Column[PrecisionThreshold]] = (
     Column("precision", lambda threshold: threshold.precision, "g"),
     Column(
         "answered from",
+        # Without a required precision, the class is always predicted.
         lambda threshold: "always" if threshold.precision is None else threshold.probability,
         ".6g",
         placeholder="never",
@@ -175,7 +179,7 @@ def print_thresholds(thresholds: Sequence[PrecisionThreshold]) -> None:
 
 
 MAX_LISTED_NAMES = 10
-"""Fields, and seed words, that are listed by name. If there are more, the rest is counted."""
+"""Number of fields, and of seed words, that are listed by name."""
 
 CLASS_COLUMNS: Sequence[Column[ClassOverview]] = (
     Column("documents", lambda overview: overview.documents, ","),
@@ -186,7 +190,7 @@ CLASS_COLUMNS: Sequence[Column[ClassOverview]] = (
 
 
 def print_overview(overview: Overview) -> None:
-    """Print sizes and settings of a model, calibration, weights, attributes and classes."""
+    """Print sizes, settings, calibration, weights, attributes and classes of a model."""
     summary = _summarize_overview(overview)
     summary["training"] = _join_settings(overview.training)
     summary["reading"] = _join_settings(overview.reading)
@@ -209,31 +213,33 @@ def _join_settings(settings: Mapping[str, object]) -> str:
 
 def _format_calibration_quality(calibration: CalibrationOverview) -> str:
     """Return a table of the metrics of probabilities before and after calibration."""
-    n_documents = format_quantity(calibration.documents, "document")
+    documents = format_quantity(calibration.documents, "document")
+    heading = f"{documents}, each judged by a model without it"
+    # The record of a row is the name of its metric.
     columns: list[Column[str]] = [
         Column("before", lambda name: calibration.before[name], ".4f"),
         Column("after calibration", lambda name: calibration.after[name], ".4f"),
     ]
-    named_metrics = [(METRIC_TITLES[name], name) for name in PROBABILITY_METRICS]
-    heading = f"{n_documents}, each judged by a model without it"
-    return format_named_table(heading, columns, named_metrics)
+    rows = [(METRIC_TITLES[name], name) for name in PROBABILITY_METRICS]
+    return format_named_table(heading, columns, rows)
 
 
 def _format_two_class_weights(classes: Iterable[str], linear: TwoClassWeights) -> str:
     """Return a table of the weights of terms, which are above 0 for the first class."""
+    first_class, second_class = classes
+    heading = f"term, for {first_class} above 0, for {second_class} below"
     columns: list[Column[float]] = [Column("w", lambda weight: weight, ".4f")]
-    heading = f"term, for {' above 0, for '.join(classes)} below"
     weights = [*linear.terms.items(), ("b, without any term", linear.b)]
     return format_named_table(heading, columns, weights)
 
 
 def _format_boundaries(overview: Overview) -> Iterator[str]:
-    """Yield a table of Gaussian parameters per class.
+    """Yield a table of Gaussian parameters for each class, with a row per feature.
 
     Yield nothing if there are latent features, whose parameters have no meaning for people.
     """
     for label, boundary in (overview.boundary or {}).items():
-        if not boundary.mean or not boundary.covariance:
+        if not boundary.mean or not boundary.covariance:  # there are latent features
             return
         names = list(overview.attributes)[-len(boundary.w) :]  # numeric attributes come last
         matrices = {"Σ": boundary.covariance}
@@ -254,20 +260,16 @@ def _format_boundaries(overview: Overview) -> Iterator[str]:
 
 
 def _format_attribute(name: str, attribute: AttributeOverview | CategoriesOverview) -> str:
-    """Return a table of the parameters of an attribute by class.
-
-    All classes have the same parameters.
-    """
+    """Return a table of the parameters of an attribute by class."""
     title = f"{name}, {attribute.kind}"
     smoothing = getattr(attribute, "smoothing", None)  # only categories have it
     if smoothing is not None:
         title += f", smoothing {smoothing:g}"
     headings = [title]
-    rows: list[tuple[str, ...]] = []
+    rows = []
     for label, parameters in attribute.classes.items():
         cells = _format_parameters(parameters)
-        if not rows:
-            headings += cells.keys()
+        headings = [title, *cells]  # the same for all classes
         rows.append((label, *cells.values()))
     return format_grid(headings, rows, numeric_columns=range(1, len(headings)))
 
@@ -275,7 +277,10 @@ def _format_attribute(name: str, attribute: AttributeOverview | CategoriesOvervi
 def _format_parameters(parameters: Mapping[str, float | Mapping[str, float]]) -> dict[str, str]:
     """Return the values of parameters by heading.
 
-    A parameter with a value per category has a heading per category.
+    A value is a number, or has a number per category. Each category has its own heading.
+
+    >>> _format_parameters({"rate": 2.5}), _format_parameters({"weight": {"a": 1.0, "b": -1.0}})
+    ({'rate': '2.5'}, {'weight a': '1.0000', 'weight b': '-1.0000'})
     """
     cells = {}
     for parameter, value in parameters.items():
@@ -291,7 +296,7 @@ def _format_parameters(parameters: Mapping[str, float | Mapping[str, float]]) ->
 def _summarize_overview(overview: Overview) -> dict[str, str | None]:
     """Return names and values of the properties of a model, None if they do not apply."""
     encoded_lines = None
-    if overview.encoded_lines:
+    if overview.encoded_lines > 0:
         encoded_lines = f"{overview.encoded_lines:,} dropped"
     sample = format_quantity(overview.sample.documents, "document")
     if overview.sample.complete:
@@ -343,7 +348,7 @@ def _summarize_smoothing(overview: Overview) -> str:
     """Return the pseudo-count, with exceptions for terms and the reason of an automatic choice."""
     smoothing = f"{overview.smoothing:g}"
     setting = overview.training["smoothing"]
-    if isinstance(setting, tuple):
+    if isinstance(setting, tuple):  # of a Bernoulli model: for presence and absence of a term
         _, absence_smoothing = setting
         smoothing += f" with a term, {absence_smoothing:g} without"
     n_terms = overview.terms_with_own_smoothing
@@ -372,10 +377,10 @@ def _summarize_penalty(overview: Overview) -> str | None:
 def _summarize_boundary(boundary: Mapping[str, ClassBoundary] | None) -> str | None:
     if boundary is None:
         return None
-    first = next(iter(boundary.values()))
-    form = "quadratic" if first.matrix else "linear"
-    n_features = format_quantity(len(first.w), "feature")
-    return f"{form} in {n_features}; w and w_0 of each class with --output json"
+    first_class, *_ = boundary.values()  # all classes have the same form
+    form = "quadratic" if first_class.matrix else "linear"
+    features = format_quantity(len(first_class.w), "feature")
+    return f"{form} in {features}; w and w_0 of each class with --output json"
 
 
 def _summarize_members(overview: Overview) -> str | None:
@@ -431,10 +436,11 @@ def _summarize_unlabelled(unlabelled: UnlabelledOverview | None) -> str | None:
 def build_provenance(
     model: TextClassifier, model_path: str, *, corpus_paths: Sequence[str], command: str
 ) -> tuple[ProvenanceSection, ...]:
-    """Return headings, each with names and values: report, model, training and reading.
+    """Return sections with names and values: report, model, training and reading.
 
-    ``corpus_paths`` and ``command`` are shown as the user typed them. The time is left out, so that
-    two reports on the same data are equal.
+    ``corpus_paths`` and ``command`` are shown as the user typed them. There are no paths if the
+    user named a list of files. The time is left out, so that two reports on the same data are
+    equal.
     """
     from nbtext.evaluation.report_data import ProvenanceSection
     from nbtext.inspection.overview import build_overview
@@ -472,7 +478,8 @@ def write_generated_documents(
 ) -> None:
     """Write documents as they are drawn, as ``text`` or as records that nbtext can read.
 
-    Records have the keys of the generator. Text has no labels, and attributes as ``name=value``.
+    Records have the keys of the generator, without texts if it has no words. Text has no labels,
+    and attributes as ``name=value``.
     """
     keys = generator.keys
     has_text = bool(generator.words)
@@ -492,7 +499,7 @@ def write_generated_documents(
         output,
         make_tuple_columns(*keys),
         to_record=lambda row: dict(zip(keys, row, strict=True)),
-        tsv_header=bool(generator.attributes),
+        tsv_header=bool(generator.attributes),  # label and text are read without a header
     )
 
 
