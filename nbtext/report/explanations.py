@@ -1,9 +1,11 @@
 """Print single documents: their tokens, explanations, and words to remove for another label.
 
 `nbtext tokens`, `explain` and `why-not` use it. Output is for people, or TSV, CSV or JSON lines.
-For people the words of a text are shaded by their contribution, relative to the strongest one.
-Words for the label are bold on blue, words for the other class underlined on orange, so that they
-differ without colours too. Without a terminal, signed numbers follow the words.
+
+An explanation compares the predicted label with another class: their log odds are a sum of
+contributions of words. For people each word is shaded by its contribution, relative to the largest
+contribution. Words for the label are bold on blue, and words for the other class are underlined on
+orange, so they differ without colours too. Without a terminal, signed numbers follow the words.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections import Counter
 from dataclasses import asdict
 from functools import partial
 from itertools import islice, repeat
-from math import inf, isclose, isfinite
+from math import isclose, isfinite
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,8 +55,8 @@ if TYPE_CHECKING:
     from nbtext.explain.token_trace import NgramTerm, Token
     from nbtext.type_names import ParsedJson
 
-SHADE_LEVELS = (0.1, 1 / 3, 2 / 3)
-"""Proportions of the largest contribution from which the shade of a word changes."""
+SHADE_THRESHOLDS = (0.1, 1 / 3, 2 / 3)
+"""Proportions of the largest contribution at which the shade levels 1, 2 and 3 start."""
 
 LABEL_STYLES = (
     "",
@@ -80,21 +82,22 @@ class Summand(NamedTuple):
     contribution: float
     """In nats."""
     occurrences: str = ""
-    """Number of occurrences of a word."""
+    """Number of occurrences of a word. Empty for other summands."""
     terms: str = ""
-    """Terms of a word, or a remark on an attribute."""
+    """Terms of a word, or a remark on an attribute. Empty for other summands."""
 
 
 def collect_summands(explanation: Explanation, top: int, noun: str) -> tuple[list[Summand], int]:
     """Return the summands of the log odds, and the number of words that contribute nothing.
 
-    The summands are the prior, the ``top`` largest contributions, the sum of the smaller ones,
-    called ``noun``, and the remainder if the contributions do not add up.
+    The summands are the prior, the ``top`` largest contributions, the sum of the smaller
+    contributions, and the remainder if the contributions do not add up. The name of the sum is the
+    number of contributions and ``noun``.
     """
     contributions = [
         Summand(word.word, word.nats, str(word.occurrences), ", ".join(word.terms))
         for word in explanation.words
-        if word.nats
+        if word.nats != 0
     ]
     n_idle = len(explanation.words) - len(contributions)
     contributions += [
@@ -120,7 +123,7 @@ def describe_calibration(explanation: Explanation) -> list[str]:
     if not isclose(steps.on_scale, explanation.log_odds, abs_tol=1e-9):
         scaled_log_odds = format_signed_nats(steps.on_scale)
         sentences.append(f"As shares of the document the log odds are {scaled_log_odds}.")
-    if steps.temperature is None:
+    if steps.temperature is None:  # all labels are calibrated jointly
         calibrated = format_signed_nats(steps.log_odds)
         sentences.append(f"Calibration, of all labels together, makes that {calibrated} nats.")
     elif steps.temperature == 1:
@@ -157,16 +160,21 @@ def _describe_cause(cause: RuledOutClass) -> str:
 def compute_shade_level(contribution: float, max_contribution: float) -> int:
     """Return a shade level from 0 (not shaded) to 3 for a contribution in nats.
 
-    It depends on the proportion of the largest contribution. An infinite contribution has level 3.
+    The level depends on the contribution's proportion of ``max_contribution``, the largest finite
+    contribution. An infinite contribution has level 3.
+
+    >>> [compute_shade_level(contribution, 2.0) for contribution in (0.0, 0.5, -1.0, 2.0)]
+    [0, 1, 2, 3]
     """
-    proportion = abs(contribution)
-    if isfinite(contribution) and max_contribution:
-        proportion /= max_contribution
-    return bisect_right(SHADE_LEVELS, proportion)
+    if contribution == 0:
+        return 0
+    if not isfinite(contribution):
+        return len(SHADE_THRESHOLDS)
+    return bisect_right(SHADE_THRESHOLDS, abs(contribution) / max_contribution)
 
 
 def split_by_contribution(explanation: Explanation) -> Iterator[tuple[str, float]]:
-    """Return the text in pieces with their nats: occurrences of words, and the text between.
+    """Return the text in pieces with their nats: occurrences of words, and the text between words.
 
     The nats of a word are divided equally among its occurrences. Text between words has 0 nats.
     """
@@ -179,9 +187,12 @@ def split_by_contribution(explanation: Explanation) -> Iterator[tuple[str, float
 
 
 def find_max_contribution(pieces: Iterable[tuple[str, float]]) -> float:
-    """Return the largest size of a finite contribution of pieces of a text, 0 without pieces."""
-    sizes = (abs(contribution) for _, contribution in pieces)
-    return max((size for size in sizes if size < inf), default=0.0)
+    """Return the largest absolute value of a finite contribution, 0 without finite contributions.
+
+    ``pieces`` are pieces of a text, each with its contribution in nats.
+    """
+    sizes = (abs(contribution) for _, contribution in pieces if isfinite(contribution))
+    return max(sizes, default=0.0)
 
 
 def format_signed_nats(contribution: float) -> str:
@@ -223,14 +234,14 @@ class ExplanationRow(NamedTuple):
     occurrences: int | str = ""
     """Number of occurrences of the word."""
     positions: str = ""
-    """Start and end of each occurrence, as `_format_positions` returns them."""
-    note: str | None = ""
+    """Start and end of each occurrence, from `_format_positions`."""
+    note: str | None = None
 
 
 def write_explanations(stream: Iterable[ExplainedDocument], output: str, top: int) -> None:
     """Write explanations as they come, as ``table``, ``tsv``, ``csv`` or ``jsonl``.
 
-    ``table`` is for people: label, shaded text, the ``top`` largest contributions, probability.
+    A ``table`` is for people: label, shaded text, the ``top`` largest contributions, probability.
     """
     if output == "table":
         print_with_blank_lines(stream, lambda explained: _print_explained(explained, top))
@@ -264,7 +275,8 @@ def _print_explained(explained: ExplainedDocument, top: int) -> None:
 
 def _make_heading(explanation: Explanation) -> dict[str, str]:
     """Return names and values for the document, its label, and the class compared with."""
-    label_style = other_style = ""
+    label_style = ""
+    other_style = ""
     if has_styles():
         label_style = ", bold on blue"
         other_style = ", underlined on orange"
@@ -282,8 +294,8 @@ def _format_summands(explanation: Explanation, top: int) -> str:
     summands, n_idle = collect_summands(explanation, top, "other")
     rows = []
     for name, contribution, occurrences, terms in summands:
-        is_word = bool(occurrences or terms)
-        shown_name = name if is_word else f"({name})"
+        is_in_document = occurrences or terms  # a word or an attribute
+        shown_name = name if is_in_document else f"({name})"
         rows.append((shown_name, format_signed_nats(contribution), occurrences, terms))
     idle_words = describe_idle_words(n_idle) if n_idle else ""
     rows.append(("log odds", format_signed_nats(explanation.log_odds), "", idle_words))
@@ -306,9 +318,9 @@ def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[ExplanationR
             "word",
             word.word,
             word.nats,
-            word.occurrences,
-            _format_positions(word),
-            word.drop_reason or _describe_count_sources(word),
+            occurrences=word.occurrences,
+            positions=_format_positions(word),
+            note=word.drop_reason or _describe_count_sources(word),
         )
     for attribute in explanation.attributes:
         yield make_row("attribute", f"{attribute.name}={attribute.value}", attribute.nats)
@@ -324,13 +336,13 @@ def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[ExplanationR
 
 def _format_positions(word: WordContribution) -> str:
     """Return start and end of each occurrence, such as "0-4,10-14"."""
-    # One format operation for all: a long text has a million positions.
+    # All positions are formatted at once, because a long text has a million of them.
     template = ",".join(repeat("%d-%d", len(word.spans)))
     return template % tuple(word.spans.ravel().tolist())
 
 
 def _describe_count_sources(word: WordContribution) -> str:
-    """Return the proportions of a word's counts from seed words and unlabelled documents."""
+    """Return, as text, the proportions of a word's counts from seeds and unlabelled documents."""
     sources = (
         (word.seed_proportion, "seed words"),
         (word.unlabelled_proportion, "unlabelled documents"),
@@ -345,7 +357,8 @@ def _describe_count_sources(word: WordContribution) -> str:
 def _make_explanation_record(explained: ExplainedDocument) -> dict[str, ParsedJson]:
     """Return an explanation as a record for JSON.
 
-    Infinite numbers become null, and get a key ``rules_out`` with the class that is impossible.
+    An infinite contribution becomes null, and gets a key ``rules_out`` with the class that is
+    impossible.
     """
     explanation = explained.explanation
     if explanation is None:
@@ -391,18 +404,20 @@ def _make_missing_record(explained: ExplainedDocument) -> dict[str, ParsedJson]:
 
 
 def _make_cause_record(cause: RuledOutClass) -> dict[str, ParsedJson]:
-    """Return a class and the cause that makes it impossible: a word, an attribute or the prior."""
+    """Return a class and the cause that makes it impossible."""
     record: dict[str, ParsedJson] = {"class": cause.label, "by": cause.cause}
-    if cause.name is not None:
-        record["word" if cause.value is None else "name"] = cause.name
+    if cause.value is not None:  # an attribute
+        record["name"] = cause.name
+        record["value"] = cause.value
+    elif cause.name is not None:
+        record["word"] = cause.name
     if cause.term is not None:
         record["term"] = cause.term
-    if cause.value is not None:
-        record["value"] = cause.value
     return record
 
 
 def _make_word_record(word: WordContribution, other_class: str) -> dict[str, object]:
+    """Return a word and its contribution, which may make the other class impossible."""
     record = {
         "word": word.word,
         **_make_nats_record(word.nats, other_class),
@@ -431,8 +446,8 @@ def shade_text(
 ) -> Text:
     """Return pieces of a text, shaded by their contribution in nats, as text of rich.
 
-    Without styles the contributions follow the words in brackets. ``escape`` makes each line safe
-    to print.
+    If styles are off, the contributions follow the words in brackets. ``escape`` makes each line
+    safe to print.
     """
     from rich.text import Text
 
@@ -441,17 +456,14 @@ def shade_text(
     use_styles = has_styles()
     shaded = Text()
     for piece, contribution in pieces:
-        text = "\n".join(escape(line) for line in piece.expandtabs(8).splitlines())
-        if piece.endswith("\n"):
+        text = "\n".join(escape(line) for line in piece.expandtabs().splitlines())
+        if piece.endswith("\n"):  # a final line break is no separator
             text += "\n"
+        styles = LABEL_STYLES if contribution > 0 else OTHER_CLASS_STYLES
         shade_level = compute_shade_level(contribution, max_contribution)
-        style = None
-        if shade_level and use_styles:
-            styles = LABEL_STYLES if contribution > 0 else OTHER_CLASS_STYLES
-            style = styles[shade_level]
-        elif shade_level:
+        if shade_level > 0 and not use_styles:
             text += escape(f"[{format_signed_nats(contribution)}]")
-        shaded.append(text, style=style)
+        shaded.append(text, style=styles[shade_level] if use_styles else None)
     return shaded
 
 
@@ -473,13 +485,13 @@ def _iter_why_not_rows(why_not: WhyNotResult) -> Iterator[tuple[object, ...]]:
     Rows have the document, its label, the wanted class, the word, its occurrences, the probability
     of the wanted class without all words to remove, and the reason.
     """
-    first_cells = why_not.id, why_not.label, why_not.wanted
+    first_cells = (why_not.id, why_not.label, why_not.wanted)
     if why_not.removed_words is None:
         reason = why_not.problem.line if why_not.problem else why_not.reason
-        yield *first_cells, "", "", "", reason
+        yield (*first_cells, "", "", "", reason)
         return
     for word, occurrences in why_not.removed_words.items():
-        yield *first_cells, word, occurrences, why_not.probability_without, ""
+        yield (*first_cells, word, occurrences, why_not.probability_without, "")
 
 
 def _make_why_not_record(why_not: WhyNotResult) -> dict[str, object]:
@@ -510,7 +522,7 @@ def describe_why_not(why_not: WhyNotResult) -> dict[str, str | None]:
         return {"document": why_not.id, "error": why_not.problem.line}
     label = "none"
     if why_not.label is not None:
-        label = f"{why_not.label}  ({format_number(why_not.probability, '')})"
+        label = f"{why_not.label}  ({format_number(why_not.probability, placeholder='')})"
     words_to_remove = None
     if why_not.removed_words is not None:
         words_to_remove = _describe_removal(why_not.removed_words, why_not.probability_without)
@@ -541,17 +553,17 @@ def _describe_reason(reason: str) -> str:
 
 
 def _describe_removal(words: Mapping[str, int], probability: float | None) -> str:
-    """Return the words to remove with their occurrences, and the probability without them."""
-    count = "this word" if len(words) == 1 else f"these {len(words)} words"
+    """Return the words to remove with their occurrences, and the probability after the removal."""
+    subject = "this word" if len(words) == 1 else f"these {len(words)} words"
     names = ", ".join(
         word if occurrences == 1 else f"{word} {occurrences} times"
         for word, occurrences in words.items()
     )
-    return f"{count}: {names}; then {format_number(probability, '')}"
+    return f"{subject}: {names}; then {format_number(probability, placeholder='')}"
 
 
 MAX_TABLE_ROWS = 500
-"""Rows of tokens that share a table, so that the first rows of a long text appear at once."""
+"""Rows of a table of tokens. A long text has several, so that the first rows appear at once."""
 
 
 def _format_byte_range(token: Token) -> str:
@@ -570,7 +582,7 @@ NGRAM_COLUMNS: Sequence[Column[Token]] = (
     Column("n-grams", lambda token: _format_terms(token.ngrams)),
     Column("character n-grams", lambda token: _format_terms(token.char_ngrams)),
 )
-"""Columns that are omitted if they are empty."""
+"""Columns that a table omits if they are empty."""
 
 TOKEN_FIELDS = ("start", "end", "kind", "form", "word", "term", "term_id", "dropped")
 """Fields of a `Token` that are columns of TSV and CSV, after the id of the document."""
@@ -581,7 +593,7 @@ _get_token_values = attrgetter(*TOKEN_FIELDS)
 def write_tokens(documents: Iterable[tuple[str, Iterable[Token]]], output: str) -> None:
     """Write the tokens of documents as they come, as ``table``, ``tsv``, ``csv`` or ``jsonl``.
 
-    ``documents`` are names with tokens.
+    A document is its name and its tokens.
     """
     if output == "table":
         print_with_blank_lines(documents, lambda document: _print_tokens(*document))
@@ -602,25 +614,29 @@ def _make_token_record(named_token: tuple[str, Token]) -> dict[str, object]:
 def _iter_token_rows(named_token: tuple[str, Token]) -> Iterator[tuple[object, ...]]:
     """Yield a row for a token and for each of its n-grams: id, and values of `TOKEN_FIELDS`."""
     name, token = named_token
-    yield name, *_get_token_values(token)
-    for kind, terms in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
-        for term in terms:
-            yield name, token.start, term.end, kind, "", "", term.term, term.term_id, term.dropped
+    yield (name, *_get_token_values(token))
+    no_form = no_word = ""
+    for kind, ngrams in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
+        for ngram in ngrams:
+            term_cells = (ngram.term, ngram.term_id, ngram.dropped)
+            yield (name, token.start, ngram.end, kind, no_form, no_word, *term_cells)
 
 
 def _print_tokens(name: str, tokens: Iterable[Token]) -> None:
     """Print the name of a document, tables of its tokens, and how many of them count."""
-    n_by_reason: Counter[str] = Counter()  # "" for tokens that count
+    n_tokens = 0
+    drop_reasons: Counter[str] = Counter()
     stream = iter(tokens)
     sys.stdout.write(f"{escape_controls(name)}\n")
     while batch := list(islice(stream, MAX_TABLE_ROWS)):
-        n_by_reason.update(token.dropped or "" for token in batch)
+        n_tokens += len(batch)
+        drop_reasons.update(token.dropped for token in batch if token.dropped)
         ngram_columns = [
             column for column in NGRAM_COLUMNS if any(column.value(token) for token in batch)
         ]
         print_blocks(format_table([*WORD_COLUMNS, *ngram_columns], batch))
-    counts = [f"counts: {n_by_reason['']:,} of {n_by_reason.total():,}"]
-    counts += [f"{n:,} {reason}" for reason, n in sorted(n_by_reason.items()) if reason]
+    counts = [f"counts: {n_tokens - drop_reasons.total():,} of {n_tokens:,}"]
+    counts += [f"{n:,} {reason}" for reason, n in sorted(drop_reasons.items())]
     sys.stdout.write("; ".join(counts) + "\n")
 
 
