@@ -70,7 +70,7 @@ def test_nats_have_a_sign_with_a_minus_character(value: float, shown: str) -> No
 def test_table_distinguishes_infinities_and_undefined_values() -> None:
     numbers = [(value,) for value in (inf, -inf, nan, 1.0)]
     one, six = Column("nats", itemgetter(0), ".1f"), Column("nats", itemgetter(0), "g")
-    assert [cell for [cell] in format_cells([one], numbers, "infinite")] == [
+    assert [cell for [cell] in format_cells([one], numbers, spell_infinity=True)] == [
         "infinite",
         "minus infinity",
         "undefined",

@@ -1,6 +1,6 @@
 """Format output for all commands: numbers, records as TSV, CSV or JSON lines, tables for people.
 
-The columns of a table are declared once, as a sequence of `Column`, and serve all formats.
+The columns of a table are declared once, as a sequence of `Column`, for all formats.
 
 Text from outside is made safe to print: characters that would move the cursor, ring a bell, or
 break or reverse a line are written as codes.
@@ -15,16 +15,16 @@ import re
 import sys
 from functools import cache
 from itertools import chain, islice, zip_longest
-from math import inf, isfinite
+from math import isfinite, isnan
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nbtext.errors import join_names
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
     from rich.text import Text
@@ -48,14 +48,14 @@ PROBABILITY_METRICS = ("log_loss", "brier", "ece")
 """Names of the metrics that depend on probabilities."""
 
 MIN_VISIBLE_PROPORTION = 0.01
-"""`draw_sparkline` leaves out values up to this proportion of the largest one."""
+"""Values up to this proportion of the largest value have no bar in `draw_sparkline`."""
 
 
 def format_percent(value: float | None, decimals: int = 1) -> str:
     r"""Return a proportion in per cent, with a no-break space before the sign.
 
-    >>> format_percent(0.8031)
-    '80.3\xa0%'
+    >>> format_percent(0.8031), format_percent(None)
+    ('80.3\xa0%', 'not known')
     """
     return "not known" if value is None else f"{100 * value:.{decimals}f}\u00a0%"
 
@@ -75,7 +75,9 @@ def format_interval(interval: Sequence[float] | None, format_spec: str = ".4f") 
     >>> format_interval((0.25, 0.75)), format_interval((-0.1, 0.2), "+.1f"), format_interval(None)
     ('0.2500 to 0.7500', '-0.1 to +0.2', '')
     """
-    return " to ".join(format_cell_value(end, format_spec) for end in interval or ())
+    if interval is None:
+        return ""
+    return " to ".join(format_cell_value(end, format_spec) for end in interval)
 
 
 def format_cell_value(value: object, format_spec: str) -> str:
@@ -86,10 +88,10 @@ def format_cell_value(value: object, format_spec: str) -> str:
 
 
 def format_nats(value: float, decimals: int = 1) -> str:
-    """Return a signed number with a minus sign instead of a hyphen.
+    """Return a signed number of nats, without the unit. A minus sign replaces the hyphen.
 
-    >>> format_nats(-2.345), format_nats(-2.345, 2)
-    ('−2.3', '−2.35')
+    >>> format_nats(2.345), format_nats(-2.345, 2), format_nats(float("-inf"))
+    ('+2.3', '−2.35', '−∞')
     """
     return f"{value:+.{decimals}f}".replace("-", "−").replace("inf", "∞")
 
@@ -123,30 +125,28 @@ def draw_block(proportion: float | None) -> str:
 def draw_sparkline(values: Sequence[float], *, ascii_only: bool = False) -> str:
     """Return a bar of one character for each value, relative to the largest value.
 
-    Values that are nearly 0 become spaces, and are omitted at the end.
+    Values that are nearly 0 become spaces. Spaces at the end are removed.
 
     >>> draw_sparkline([0, 1, 3, 4, 2, 0]), draw_sparkline([0, 1, 3, 4, 2, 0], ascii_only=True)
     (' ▃▇█▅', ' -#@+')
     """
     max_value = max(values)
-    bars = [
-        draw_block(value / max_value if value > MIN_VISIBLE_PROPORTION * max_value else None)
-        for value in values
-    ]
-    sparkline = "".join(bars).rstrip()
+    sparkline = ""
+    for value in values:
+        is_visible = value > MIN_VISIBLE_PROPORTION * max_value
+        sparkline += draw_block(value / max_value) if is_visible else " "
+    sparkline = sparkline.rstrip()
     if ascii_only:
         return sparkline.translate(str.maketrans(BLOCK_CHARACTERS, ASCII_BLOCK_CHARACTERS))
     return sparkline
 
 
-Item = TypeVar("Item")
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Matches a control character, a bidirectional control, or a byte that is not text."""
 
 
 def escape_controls(text: str) -> str:
     r"""Return a text with codes \xNN or \uNNNN for characters that are not safe to print.
-
-    These are control characters, bidirectional controls, and bytes that are not text.
 
     >>> print(escape_controls("a\x1b[31mb"))
     a\x1b[31mb
@@ -171,15 +171,16 @@ def shorten_middle(text: str, max_chars: int) -> str:
         return text
     n_kept = max(max_chars - 1, 0)
     n_end = n_kept // 2
-    return f"{text[: n_kept - n_end]}…{text[len(text) - n_end :]}"
+    n_start = n_kept - n_end
+    return f"{text[:n_start]}…{text[len(text) - n_end :]}"
 
 
 def escape_controls_on_terminal(text: str) -> str:
-    """Return the text as from `escape_controls` on a terminal, unchanged in files and pipes."""
+    """Return the result of `escape_controls` on a terminal, the same text in files and pipes."""
     return escape_controls(text) if _is_terminal() else text
 
 
-@cache
+@cache  # each cell asks for it
 def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
@@ -238,10 +239,13 @@ def write_json(result: object) -> None:
 
 
 def _to_json_values(result: object) -> Any:  # noqa: ANN401 - as `to_json_values`
-    from nbtext.metrics.results import to_json_values  # needs numpy
+    from nbtext.metrics.results import to_json_values  # loads numpy, so not at the top
 
     return to_json_values(result)
 
+
+Item = TypeVar("Item")
+"""An object to print, which may become several rows of a table."""
 
 Record = TypeVar("Record")
 """A row of a table before it is formatted."""
@@ -249,20 +253,20 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class Column(Generic[Record]):
-    """A column of a table: its heading, and how to get its cells from a record."""
+    """A column of a table: its heading, and a function that gets its value from a record."""
 
     heading: str
     value: Callable[[Record], object]
-    """Returns the value of a record: a number, a text, an interval or a list."""
+    """Returns a number, a text, an interval of numbers or a list of texts."""
     format_spec: str = ""
-    """Format of numbers as in `format_cell_value`. With a format the column is aligned right."""
+    """Format of numbers, for `format_cell_value`. A column with a format is aligned right."""
     placeholder: str = ""
     """Text for None and for an empty text."""
 
     def format_cell(
-        self, record: Record, infinite: str | None, escape: Callable[[str], str]
+        self, record: Record, escape: Callable[[str], str], *, spell_infinity: bool
     ) -> str:
-        """Return the cell of a record, with ``infinite`` and ``escape`` as in `format_cells`."""
+        """Return the cell of a record. See `format_cells` for the other arguments."""
         value = self.value(record)
         if isinstance(value, (tuple, list)):
             separator = " to " if self.format_spec else ", "
@@ -271,9 +275,16 @@ class Column(Generic[Record]):
             return escape(value) if value else self.placeholder
         if value is None:
             return self.placeholder
-        if infinite and isinstance(value, float) and not isfinite(value):
-            return {inf: infinite, -inf: "minus infinity"}.get(value, "undefined")
+        if spell_infinity and isinstance(value, float) and not isfinite(value):
+            return _spell_nonfinite(value)
         return format_cell_value(value, self.format_spec)
+
+
+def _spell_nonfinite(value: float) -> str:
+    """Return a word for infinity, −infinity or nan."""
+    if isnan(value):
+        return "undefined"
+    return "infinite" if value > 0 else "minus infinity"
 
 
 def make_tuple_columns(
@@ -281,7 +292,7 @@ def make_tuple_columns(
 ) -> list[Column[Sequence[object]]]:
     """Return columns for records that are tuples in the order of the headings.
 
-    ``formats`` are the formats of columns by heading. By default a column has none.
+    ``formats`` are the formats of columns of numbers, by heading.
     """
     return [
         Column(heading, itemgetter(index), formats.get(heading, ""))
@@ -292,13 +303,14 @@ def make_tuple_columns(
 def format_cells(
     columns: Sequence[Column[Record]],
     records: Iterable[Record],
-    infinite: str | None = None,
     escape: Callable[[str], str] = str,
+    *,
+    spell_infinity: bool = False,
 ) -> Iterator[list[str]]:
     """Yield the cells of each record as texts.
 
-    ``infinite`` is the text for infinity. If it is set, −infinity and nan become words too.
-    ``escape`` makes values that are texts safe.
+    ``escape`` makes values that are texts safe. With ``spell_infinity``, infinity, −infinity and
+    nan become words.
 
     >>> name = Column("class", itemgetter(0))
     >>> interval = Column("95 % interval", itemgetter(1), ".1f", placeholder="-")
@@ -306,7 +318,9 @@ def format_cells(
     [['cats', '0.2 to 0.8'], ['dogs', '-']]
     """
     for record in records:
-        yield [column.format_cell(record, infinite, escape) for column in columns]
+        yield [
+            column.format_cell(record, escape, spell_infinity=spell_infinity) for column in columns
+        ]
 
 
 def format_table(
@@ -315,7 +329,7 @@ def format_table(
     title: str | None = None,
 ) -> str:
     """Return the lines of a table for people."""
-    cells = format_cells(columns, records, infinite="infinite")
+    cells = format_cells(columns, records, spell_infinity=True)
     return format_grid(_list_headings(columns), cells, _list_numeric_columns(columns), title)
 
 
@@ -329,11 +343,11 @@ def format_named_table(
 ) -> str:
     """Return a table for people with a row per record: its name under ``heading``, then its cells.
 
-    Columns with a format are aligned right, and the names too if they are numbers.
+    With ``names_are_numbers``, the names are aligned right.
     """
     rows = []
     for name, record in named_records:
-        cells = [column.format_cell(record, "infinite", str) for column in columns]
+        cells = [column.format_cell(record, escape=str, spell_infinity=True) for column in columns]
         rows.append([name, *cells])
     numeric_columns = [index + 1 for index in _list_numeric_columns(columns)]
     if names_are_numbers:
@@ -363,13 +377,15 @@ def write_records(
 ) -> None:
     """Print items as they come, as ``tsv``, ``csv`` (with a header), ``table`` or ``jsonl``.
 
-    ``columns`` read an item, or each of the rows that ``to_rows`` makes of it. ``to_record`` makes
-    the object for ``jsonl``. ``escape`` makes cells safe. With ``flush`` each line is flushed, and
-    with ``tsv_header`` ``tsv`` has a header too. Nothing is printed if making the first line raises
-    an exception.
+    ``to_rows`` returns the rows of an item, from which ``columns`` take their values. By default an
+    item is a row. ``to_record`` returns the object for ``jsonl``. ``escape`` makes cells safe. With
+    ``flush`` the output is flushed after each line. With ``tsv_header``, ``tsv`` has a header.
+
+    If the first line cannot be made because of an exception, nothing is printed.
     """
     if output == "jsonl":
-        _write_lines(map(format_json_line, map(to_record or _to_json_values, items)), flush=flush)
+        records = map(to_record or _to_json_values, items)
+        _write_lines(map(format_json_line, records), flush=flush)
         return
     rows: Iterable[object] = items
     if to_rows is not None:
@@ -388,7 +404,7 @@ def write_records(
 
 def _write_lines(lines: Iterator[str], header: str | None = None, *, flush: bool) -> None:
     """Print lines after a header. The first line is made before the header is printed."""
-    first_lines = list(islice(lines, 1))
+    first_lines = list(islice(lines, 1))  # empty if there are no lines
     if header is not None:
         sys.stdout.write(header)
     for line in chain(first_lines, lines):
@@ -400,7 +416,7 @@ def _write_lines(lines: Iterator[str], header: str | None = None, *, flush: bool
 def write_result(output: str, result: object, rows: object) -> None:
     """Print a result as an object (``json``), or its ``rows`` as ``tsv``, ``csv`` or ``jsonl``.
 
-    Inner records and lists of rows become columns with joined names.
+    ``rows`` is a list of records. Records and lists in a row become columns with joined names.
     """
     if output == "json":
         write_json(result)
@@ -434,8 +450,11 @@ def _flatten(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[s
 DEFAULT_SCREEN_COLUMNS = 200
 """Width of tables that are not printed on a terminal."""
 
-COLUMN_GAP = " " * 3
-"""The gap between two columns. If a terminal is too narrow, it is one space smaller."""
+COLUMN_GAP = "   "
+"""The gap between two columns of a table."""
+
+SMALL_COLUMN_GAP = "  "
+"""The gap of a table that would be too wide for a terminal."""
 
 
 def print_blocks(*blocks: str) -> None:
@@ -448,12 +467,12 @@ def format_listing(pairs: Mapping[str, object]) -> str:
     texts = {
         name: escape_controls(str(value)) for name, value in pairs.items() if value is not None
     }
-    width = max(map(len, texts), default=0)
-    return "".join(f"{name.ljust(width)}  {text}\n" for name, text in texts.items())
+    name_width = max(map(len, texts), default=0)
+    return "".join(f"{name.ljust(name_width)}  {text}\n" for name, text in texts.items())
 
 
 MAX_SETTING_ITEMS = 10
-"""Items that are listed of a setting that is a dict."""
+"""Number of items that are listed of a setting that is a dict."""
 
 
 def format_setting(value: object) -> str:
@@ -508,28 +527,37 @@ def format_grid(
     natural_widths, gap = _measure_columns(headings, cells, screen_width)
     widths = _fit_widths(natural_widths, screen_width, len(gap))
 
-    def wrap_row(row: Sequence[str]) -> Iterator[str]:
-        """Yield the lines of a row; it has several if cells are wider than their columns."""
-        if _is_terminal():
-            row = list(map(_cut_words, row, widths))
-        for texts in zip_longest(*map(_wrap_cell, row, widths), fillvalue=""):
-            padded = []
-            for column, (text, width) in enumerate(zip(texts, widths, strict=True)):
-                stripped = text.rstrip()
-                padding = " " * (width - _count_screen_columns(stripped))
-                padded.append(padding + stripped if column in right_aligned else stripped + padding)
-            yield f" {gap.join(padded)}".rstrip()
-
-    bold = reset = ""
+    bold = ""
+    reset = ""
     if has_styles():
         bold = "\x1b[1m"
         reset = "\x1b[0m"
     lines = [title, ""] if title else []
-    lines += [f"{bold}{line}{reset}" for line in wrap_row(headings)]
-    lines.append(f" {'─' * (sum(widths) + len(gap) * (len(widths) - 1))}")
+    lines += [f"{bold}{line}{reset}" for line in _wrap_row(headings, widths, gap, right_aligned)]
+    table_width = sum(widths) + len(gap) * (len(widths) - 1)
+    lines.append(f" {'─' * table_width}")
     for row in cells:
-        lines += wrap_row(row)
+        lines += _wrap_row(row, widths, gap, right_aligned)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _wrap_row(
+    row: Sequence[str], widths: Sequence[int], gap: str, right_aligned: Container[int]
+) -> Iterator[str]:
+    """Yield the lines of a row. It has several if cells are wider than their columns.
+
+    ``right_aligned`` has the indices of the columns that are aligned right.
+    """
+    if _is_terminal():
+        row = list(map(_cut_words, row, widths))
+    wrapped_cells = map(_wrap_cell, row, widths)
+    for texts in zip_longest(*wrapped_cells, fillvalue=""):
+        padded = []
+        for column, (text, width) in enumerate(zip(texts, widths, strict=True)):
+            stripped = text.rstrip()
+            padding = " " * (width - _count_screen_columns(stripped))
+            padded.append(padding + stripped if column in right_aligned else stripped + padding)
+        yield f" {gap.join(padded)}".rstrip()
 
 
 def _measure_columns(
@@ -537,23 +565,20 @@ def _measure_columns(
 ) -> tuple[list[int], str]:
     """Return the width of each column, and the gap between columns, that fit on the screen.
 
-    If the full widths do not fit, try a smaller gap, then only the longest word of each heading,
-    since headings can be wrapped. The widths of the last attempt may still be too large.
+    If the full widths do not fit on a terminal, try a smaller gap, then only the longest word of
+    each heading, since headings can be wrapped. The widths may still be too large.
     """
     longest_words = [
         max(heading.split(), key=_count_screen_columns, default="") for heading in headings
     ]
-    small_gap = COLUMN_GAP[1:]
-    for top_row, gap in (
-        (headings, COLUMN_GAP),
-        (headings, small_gap),
-        (longest_words, small_gap),
-    ):
+    attempts = [(headings, COLUMN_GAP)]
+    if _is_terminal():
+        attempts += [(headings, SMALL_COLUMN_GAP), (longest_words, SMALL_COLUMN_GAP)]
+    for top_row, gap in attempts:
         widths = [
             max(map(_count_screen_columns, column)) for column in zip(top_row, *rows, strict=True)
         ]
-        fits = sum(widths) + len(gap) * len(widths) <= screen_width
-        if fits or not _is_terminal():
+        if sum(widths) + len(gap) * len(widths) <= screen_width:
             break
     return widths, gap
 
@@ -575,7 +600,7 @@ def print_with_blank_lines(items: Iterable[Item], print_item: Callable[[Item], N
 
 
 def _wrap_cell(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell in a column of a width."""
+    """Return the lines of a cell, which are at most as wide as its column."""
     if _count_screen_columns(cell) <= width:
         return [cell]
     from rich.text import Text
@@ -588,11 +613,10 @@ def _cut_words(cell: str, width: int) -> str:
     words = []
     for word in cell.split(" "):
         word_width = _count_screen_columns(word)
+        max_chars = len(word)
         if word_width > width:
-            max_chars = width * len(word) // word_width
-            words.append(shorten_middle(word, max_chars))
-        else:
-            words.append(word)
+            max_chars = width * len(word) // word_width  # characters may be two columns wide
+        words.append(shorten_middle(word, max_chars))
     return " ".join(words)
 
 
@@ -608,36 +632,40 @@ def _count_screen_columns(text: str) -> int:
 def _fit_widths(natural_widths: Sequence[int], screen_width: int, gap_width: int) -> list[int]:
     """Return the widths of columns so that a table fits on the screen.
 
-    If it is too wide, the widest columns are cut, with the same results as in rich. There a gap is
-    the right padding of a column (one space), a border (one space), and the left padding of the
-    next column. Borders are also at both ends of the table.
+    If the table is too wide, the widest columns are cut, with the same results as in rich. In rich
+    a gap is the right padding of a column (one space), a border (one space), and the left padding
+    of the next column. Borders are also at both ends of the table.
     """
-    paddings = [gap_width - 1 for _ in natural_widths]
-    paddings[0] -= gap_width - 2  # no left padding
-    paddings[-1] -= 1  # no right padding
-    available = screen_width - len(natural_widths) - 1
-    widths = [
+    right_padding = 1
+    left_padding = gap_width - 2
+    paddings = [left_padding + right_padding for _ in natural_widths]
+    paddings[0] -= left_padding
+    paddings[-1] -= right_padding
+    n_borders = len(natural_widths) + 1
+    available = screen_width - n_borders
+    padded_widths = [
         min(width + padding, available)
         for width, padding in zip(natural_widths, paddings, strict=True)
     ]
-    _cut_widest(widths, available)
+    _cut_widest(padded_widths, available)
     return [
-        max(width - padding, min(natural_width, 1))
-        for width, padding, natural_width in zip(widths, paddings, natural_widths, strict=True)
+        max(padded_width - padding, min(natural_width, 1))  # one character stays
+        for padded_width, padding, natural_width in zip(
+            padded_widths, paddings, natural_widths, strict=True
+        )
     ]
 
 
 def _cut_widest(widths: list[int], available: int) -> None:
-    """Cut the widest columns in place, equally, until the widths sum up to ``available``.
+    """Cut the widest columns in place, equally, until the sum of ``widths`` is ``available``.
 
-    In each round they are cut to the width of the next widest one at most.
+    In each round the widest columns are cut, at most to the width of the next narrower column. No
+    width becomes negative.
     """
     while True:
         excess = sum(widths) - available
-        if excess <= 0:
-            return
         max_width = max(widths)
-        if max_width <= 0:
+        if excess <= 0 or max_width <= 0:
             return
         next_width = max((width for width in widths if width < max_width), default=0)
         widest_columns = [column for column, width in enumerate(widths) if width == max_width]
@@ -651,7 +679,7 @@ def _cut_widest(widths: list[int], available: int) -> None:
 
 @dataclass()
 class _Styles:
-    """The setting for styles and colours."""
+    """The setting for styles and colours of this process."""
 
     when: str = "auto"
     """``auto``, ``always`` or ``never``."""
@@ -678,26 +706,16 @@ def has_colours() -> bool:
 
 
 def _make_console(width: int | None = None) -> Console:
-    """Return a console of rich for standard output with the chosen styles and colours."""
+    """Return a console of rich for standard output, with styles and colours as the user set."""
     from rich.console import Console
 
     is_terminal = sys.stdout.isatty()
-    always = _styles.when == "always"
     if not width:
-        width = None if is_terminal else DEFAULT_SCREEN_COLUMNS
-    colours: Literal["256", "auto"] | None = None
-    if always:
-        colours = "256"
-    elif has_styles():
-        colours = "auto"
-    force_terminal = None  # on a terminal rich decides
-    if always:
-        force_terminal = True
-    elif not is_terminal:
-        force_terminal = False
+        width = None if is_terminal else DEFAULT_SCREEN_COLUMNS  # None: rich measures the terminal
+    if _styles.when == "always":
+        return Console(width=width, color_system="256", force_terminal=True, no_color=False)
     return Console(
         width=width,
-        color_system=colours,
-        force_terminal=force_terminal,
-        no_color=False if always else None,
+        color_system="auto" if has_styles() else None,
+        force_terminal=None if is_terminal else False,  # None: rich looks at the terminal
     )
