@@ -54,10 +54,11 @@ def test_words_are_marked_with_their_nats_and_listed() -> None:
     of = explain_text(model(), TEXT)
     page = Page(page_of(TEXT))
     shown = {mark["title"] for mark in page.all("mark") if "title" in mark}
+    contributions = [nats for _, nats in split_by_contribution(of)]
     assert shown == {
         f"{nats:+.2f} nats".replace("-", "−")
-        for text, nats in split_by_contribution(of)
-        if compute_shade_level(nats, find_max_contribution(split_by_contribution(of)))
+        for nats in contributions
+        if compute_shade_level(nats, find_max_contribution(contributions))
     }
     assert "".join(text for text, _ in split_by_contribution(of)) == TEXT
     for word in of.words:

@@ -186,13 +186,9 @@ def split_by_contribution(explanation: Explanation) -> Iterator[tuple[str, float
     return split_weighted_text(explanation.text, occurrences)
 
 
-def find_max_contribution(pieces: Iterable[tuple[str, float]]) -> float:
-    """Return the largest absolute value of a finite contribution, 0 without finite contributions.
-
-    ``pieces`` are pieces of a text, each with its contribution in nats.
-    """
-    sizes = (abs(contribution) for _, contribution in pieces if isfinite(contribution))
-    return max(sizes, default=0.0)
+def find_max_contribution(contributions: Iterable[float]) -> float:
+    """Return the largest absolute value of finite numbers, 0 if there are none."""
+    return max(map(abs, filter(isfinite, contributions)), default=0.0)
 
 
 def format_signed_nats(contribution: float) -> str:
@@ -452,7 +448,7 @@ def shade_text(
     from rich.text import Text
 
     pieces = list(pieces)
-    max_contribution = find_max_contribution(pieces)
+    max_contribution = find_max_contribution(contribution for _, contribution in pieces)
     use_styles = has_styles()
     shaded = Text()
     for piece, contribution in pieces:

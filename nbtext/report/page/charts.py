@@ -6,9 +6,8 @@ Colours and fonts come from the style sheets of the pages.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import partial
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from nbtext.errors import format_quantity
 from nbtext.report.output_formats import format_interval, format_percent, shorten_middle
@@ -30,7 +29,10 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 100.0
 BAR_HEIGHT = 8.0
-"""Size of a bar in the units of its picture, which stretches."""
+"""Size of a bar in the units of its picture. The page stretches the picture."""
+
+Y_LABEL_GAP = 8
+"""Pixels between a plot and the labels on its left."""
 
 
 class _Plot(NamedTuple):
@@ -45,6 +47,11 @@ class _Plot(NamedTuple):
     value_range: float = 1.0
     """Value at the top minus value at the bottom."""
 
+    @property
+    def bottom(self) -> float:
+        """The y coordinate of the smallest value."""
+        return self.top + self.height
+
     def get_x(self, proportion: float) -> float:
         """Return the x coordinate of a proportion of the width."""
         return self.left + proportion * self.width
@@ -53,28 +60,26 @@ class _Plot(NamedTuple):
         """Return the y coordinate of a value."""
         return self.bottom - (value - self.min_value) / self.value_range * self.height
 
-    @property
-    def bottom(self) -> float:
-        """The y coordinate of the smallest value."""
-        return self.top + self.height
-
     def get_point(self, proportion: float, value: float) -> tuple[float, float]:
         """Return the coordinates x and y of a proportion of the width and a value."""
         return self.get_x(proportion), self.get_y(value)
 
-    def draw_horizontal_line(self, kind: str, value: float) -> Markup:
+    def draw_horizontal_line(self, css_class: str, value: float) -> Markup:
         """Draw a line over the whole width at a value."""
         y = self.get_y(value)
-        return _draw_line(kind, self.left, y, self.get_x(1), y)
+        return _draw_line(css_class, self.left, y, self.get_x(1), y)
 
-    def draw_vertical_line(self, kind: str, proportion: float) -> Markup:
+    def draw_vertical_line(self, css_class: str, proportion: float) -> Markup:
         """Draw a line over the whole height at a proportion of the width."""
         x = self.get_x(proportion)
-        return _draw_line(kind, x, self.top, x, self.bottom)
+        return _draw_line(css_class, x, self.top, x, self.bottom)
 
     def draw_y_label(self, value: float, text: str, offset: float = 4) -> Markup:
-        """Write a text left of the plot, its baseline ``offset`` pixels below a value."""
-        return _draw_text("y", self.left - 8, self.get_y(value) + offset, text)
+        """Write a text left of the plot, its baseline ``offset`` pixels below a value.
+
+        The default offset centres the text on the value.
+        """
+        return _draw_text("y", self.left - Y_LABEL_GAP, self.get_y(value) + offset, text)
 
     def draw_whisker(self, x: float, interval: Interval) -> Markup:
         """Draw an interval of values as a vertical line."""
@@ -95,13 +100,16 @@ COUNT_PLOT = _Plot(left=46.0, top=310.0, width=280.0, height=44.0)
 """The number of documents per bin, below the reliability plot."""
 
 RELIABILITY_SIZE = "340 380"
-"""Width and height of a chart with the two plots."""
+"""Width and height of the chart with these two plots and their labels."""
 
 CURVE_PLOT = _Plot(left=46.0, top=12.0, width=560.0, height=240.0)
 """A learning curve or a risk curve."""
 
 CURVE_SIZE = "620 284"
-"""Width and height of a chart with this plot."""
+"""Width and height of the chart with this plot and its labels."""
+
+X_LABEL_OFFSET = 20
+"""Pixels from the bottom of this plot to the baseline of the labels below."""
 
 COUNT_BAR_WIDTH = 10
 
@@ -111,10 +119,10 @@ MIN_BIN_ANSWERS = 20
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 HIT_STEPS = (0.25, 0.5, 0.75, 0.9)
-"""Proportions of a row at which the shade of a cell on the diagonal changes."""
+"""Proportions of a row at which the shade changes in the heat map, for cells on the diagonal."""
 
 MISTAKE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""Proportions of a row at which the shade of any other cell changes."""
+"""Proportions of a row at which the shade changes in the heat map, for all other cells."""
 
 MAX_TICKS = 8
 """With more ticks, only powers of ten remain on a logarithmic axis."""
@@ -130,23 +138,27 @@ def draw_bar(value: float, title: str, interval: Interval | None = None) -> Mark
     if interval is not None:
         low, high = interval
         whisker = _draw_line("whisker", low * BAR_WIDTH, middle, high * BAR_WIDTH, middle)
-    template = (
-        '<title>{0}</title><rect class="track" width="{1}" height="{2}"></rect><rect '
-        'class="value" width="{3}" height="{2}"></rect>{4}'
+    bar = format_html(
+        '<title>{title}</title><rect class="track" width="{full_width}" height="{height}"></rect>'
+        '<rect class="value" width="{width}" height="{height}"></rect>{whisker}',
+        title=title,
+        full_width=BAR_WIDTH,
+        height=BAR_HEIGHT,
+        width=value * BAR_WIDTH,
+        whisker=whisker,
     )
-    bar = format_html(template, title, BAR_WIDTH, BAR_HEIGHT, value * BAR_WIDTH, whisker)
     return draw_stretching_picture("bar", bar)
 
 
-def draw_stretching_picture(kind: str, content: Markup) -> Markup:
+def draw_stretching_picture(css_class: str, content: Markup) -> Markup:
     """Return a picture of the size of a bar that stretches to the available width.
 
-    Screen readers ignore it, because the text next to it has the same numbers.
+    Screen readers ignore the picture, because the text next to it has the same numbers.
     """
     return format_html(
         '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" '
         'aria-hidden="true">{}</svg>',
-        kind,
+        css_class,
         BAR_WIDTH,
         BAR_HEIGHT,
         content,
@@ -154,10 +166,10 @@ def draw_stretching_picture(kind: str, content: Markup) -> Markup:
 
 
 def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label: str) -> Markup:
-    """Draw the accuracy of each bin against its mean probability, and its size below.
+    """Draw the accuracy of each bin by its mean probability, and its number of documents below.
 
     Points of a calibrated model are on the diagonal. ``series`` is the CSS class of the colour,
-    and ``label`` describes the picture for screen readers. Empty bins are omitted.
+    and ``label`` describes the chart for screen readers. Empty bins are omitted.
     """
     filled_bins = [bin_ for bin_ in bins if bin_.documents]
     max_documents = max((bin_.documents for bin_ in filled_bins), default=1)
@@ -176,15 +188,21 @@ def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label:
         _draw_line("ideal", plot.left, plot.bottom, plot.get_x(1), plot.top),
         _draw_shape("polyline", "path", points),
         COUNT_PLOT.draw_horizontal_line("base", 0),
-        COUNT_PLOT.draw_y_label(1, f"{max_documents:,}", 8),
-        COUNT_PLOT.draw_y_label(0, "0", 1),
-        map(partial(_draw_bin, max_documents=max_documents), filled_bins, points),
-        COUNT_PLOT.draw_quarter_labels(18),
+        COUNT_PLOT.draw_y_label(1, f"{max_documents:,}", offset=8),
+        COUNT_PLOT.draw_y_label(0, "0", offset=1),
+        (
+            _draw_bin(bin_, point, max_documents)
+            for bin_, point in zip(filled_bins, points, strict=True)
+        ),
+        COUNT_PLOT.draw_quarter_labels(offset=18),
     )
 
 
 def _draw_bin(bin_: ReliabilityBin, point: tuple[float, float], max_documents: int) -> Markup:
-    """Draw the point of a bin with its interval, and the bar of its documents below."""
+    """Draw the point of a bin with its interval, and the bar of its documents below.
+
+    A bin of ``max_documents`` documents has the highest bar.
+    """
     x, y = point
     bar_height = COUNT_PLOT.height * bin_.documents / max_documents
     title = (
@@ -196,7 +214,7 @@ def _draw_bin(bin_: ReliabilityBin, point: tuple[float, float], max_documents: i
         '<g{}><title>{}</title>{}<circle cx="{}" cy="{}" r="4"></circle>{}</g>',
         format_attribute("class", "few" if bin_.documents < MIN_BIN_ANSWERS else None),
         title,
-        RELIABILITY_PLOT.draw_whisker(x, bin_.interval or (0.0, 0.0)),
+        RELIABILITY_PLOT.draw_whisker(x, bin_.interval or (0.0, 0.0)),  # None in empty bins only
         x,
         y,
         format_html(
@@ -217,39 +235,40 @@ def draw_learning_curve(
     The axis of documents is logarithmic. A forecast with a value is a ring with its interval at
     the end of a dashed line.
     """
-    first_documents = points[0].documents
-    last_documents = points[-1].documents
-    values = []
+    first = points[0].documents
+    last = points[-1].documents
+    y_values = []
     for point in points:
-        values += [*point.accuracy_band, point.macro_f1, point.training_accuracy]
+        y_values += [*point.accuracy_band, point.macro_f1, point.training_accuracy]
     if forecast is not None and forecast.value is not None:
-        last_documents = forecast.documents
-        values += [forecast.value, *(forecast.interval or ())]
-    min_value = floor(10 * min(values)) / 10
-    max_value = ceil(10 * max(values)) / 10
+        last = forecast.documents
+        y_values += [forecast.value, *(forecast.interval or ())]
+    min_value = floor(10 * min(y_values)) / 10
+    max_value = ceil(10 * max(y_values)) / 10
     plot = CURVE_PLOT._replace(min_value=min_value, value_range=max(max_value - min_value, 0.1))
+    levels = [min_value + step / 10 for step in range(round(plot.value_range * 10) + 1)]
 
-    to_proportion = make_log_scale(first_documents, last_documents)
-    curve = []
+    to_proportion = make_log_scale(first, last)
+    accuracy = []
     macro_f1 = []
     training_accuracy = []
     for point in points:
         x = to_proportion(point.documents)
         title = _describe_point(point)
-        curve.append(_CurvePoint(x, point.accuracy, point.accuracy_band, title))
+        accuracy.append(_MainCurvePoint(x, point.accuracy, point.accuracy_band, title))
         macro_f1.append(plot.get_point(x, point.macro_f1))
         training_accuracy.append(plot.get_point(x, point.training_accuracy))
     ring = NO_MARKUP
     if forecast is not None and forecast.value is not None:
-        curve_end = plot.get_point(curve[-1].x, curve[-1].value)
+        curve_end = plot.get_point(accuracy[-1].x, accuracy[-1].value)
         centre = plot.get_point(to_proportion(forecast.documents), forecast.value)
         ring = _draw_forecast(forecast, plot, curve_end, centre)
     return _draw_curve(
         label,
         plot,
-        [min_value + step / 10 for step in range(round(plot.value_range * 10) + 1)],
-        _draw_log_axis(plot, first_documents, last_documents),
-        curve,
+        levels,
+        _draw_log_axis(plot, first, last),
+        accuracy,
         other_curves=(
             _draw_shape("polyline", "second", macro_f1),
             _draw_shape("polyline", "third", training_accuracy),
@@ -270,25 +289,28 @@ def _describe_point(point: CurvePoint) -> str:
 
 
 def _draw_log_axis(plot: _Plot, first: int, last: int) -> tuple[list[Markup], list[Markup]]:
-    """Return vertical grid lines and labels of a logarithmic axis of numbers of documents."""
+    """Return vertical grid lines and labels of a logarithmic axis of numbers of documents.
+
+    Narrow screens only show the labels of powers of ten, if there are any.
+    """
     to_proportion = make_log_scale(first, last)
     ticks = _choose_ticks(first, last)
-    # Narrow screens hide minor ticks.
-    major_ticks = list(filter(_is_power_of_ten, ticks)) or ticks
+    has_powers = any(map(_is_power_of_ten, ticks))
     lines = []
     labels = []
     for tick in ticks:
         lines.append(plot.draw_vertical_line("grid", to_proportion(tick)))
-        kind = "x" if tick in major_ticks else "x minor"
+        is_minor = has_powers and not _is_power_of_ten(tick)
         x = plot.get_x(to_proportion(tick))
-        labels.append(_draw_text(kind, x, plot.bottom + 20, f"{tick:,}"))
+        css_class = "x minor" if is_minor else "x"
+        labels.append(_draw_text(css_class, x, plot.bottom + X_LABEL_OFFSET, f"{tick:,}"))
     return lines, labels
 
 
 def _draw_forecast(
     forecast: Forecast, plot: _Plot, curve_end: tuple[float, float], centre: tuple[float, float]
 ) -> Markup:
-    """Draw a forecast as a ring with its interval, and a dashed line from the curve to it."""
+    """Draw a forecast as a ring with its interval, and a dashed line from the curve to the ring."""
     x, y = centre
     whisker = NO_MARKUP
     if forecast.interval is not None:
@@ -303,12 +325,16 @@ def _draw_forecast(
 
 
 def draw_risk_curve(points: Sequence[RiskPoint], label: str) -> Markup:
-    """Draw precision with its 95 % interval against the proportion of answered documents."""
-    min_precision = min(point.interval[0] for point in points)
-    min_value = min(floor(10 * min_precision) / 10, 0.9)
+    """Draw precision with its 95 % interval by proportion of answered documents.
+
+    The vertical axis ends at 1, and starts at or below 0.9.
+    """
+    lowest_end = min(point.interval[0] for point in points)
+    min_value = min(floor(10 * lowest_end) / 10, 0.9)
     plot = CURVE_PLOT._replace(min_value=min_value, value_range=1 - min_value)
+    levels = [1 - step / 10 for step in range(round(plot.value_range * 10) + 1)]
     curve = [
-        _CurvePoint(
+        _MainCurvePoint(
             point.answered,
             point.precision,
             point.interval,
@@ -317,12 +343,12 @@ def draw_risk_curve(points: Sequence[RiskPoint], label: str) -> Markup:
         )
         for point in points
     ]
-    levels = [1 - step / 10 for step in range(round(plot.value_range * 10) + 1)]
-    return _draw_curve(label, plot, levels, plot.draw_quarter_labels(20), curve)
+    x_axis = plot.draw_quarter_labels(X_LABEL_OFFSET)
+    return _draw_curve(label, plot, levels, x_axis, curve)
 
 
-class _CurvePoint(NamedTuple):
-    """A point of a curve."""
+class _MainCurvePoint(NamedTuple):
+    """A point of a curve that has a band around it, and a title at each point."""
 
     x: float
     """Proportion of the width."""
@@ -337,14 +363,14 @@ def _draw_curve(
     plot: _Plot,
     levels: Sequence[float],
     x_axis: object,
-    points: Sequence[_CurvePoint],
+    points: Sequence[_MainCurvePoint],
     *,
     other_curves: object = NO_MARKUP,
     forecast: Markup = NO_MARKUP,
 ) -> Markup:
     """Draw a curve with its band over horizontal lines at the values ``levels``.
 
-    ``x_axis`` and ``other_curves`` are markup, or iterables of it.
+    ``x_axis`` and ``other_curves`` are markup, or iterables of markup.
     """
     coordinates = [plot.get_point(point.x, point.value) for point in points]
     lower_edge = [plot.get_point(point.x, point.band[0]) for point in points]
@@ -354,7 +380,6 @@ def _draw_curve(
         format_html(template, point.title, x, y)
         for point, (x, y) in zip(points, coordinates, strict=True)
     )
-    # Later elements cover earlier ones.
     return _draw_chart(
         "curve",
         CURVE_SIZE,
@@ -362,7 +387,7 @@ def _draw_curve(
         (plot.draw_horizontal_line("grid", level) for level in levels),
         (plot.draw_y_label(level, format_percent(level, 0)) for level in levels),
         x_axis,
-        _draw_shape("polygon", "band", lower_edge + upper_edge[::-1]),
+        _draw_shape("polygon", "band", lower_edge + upper_edge[::-1]),  # there and back
         other_curves,
         _draw_shape("polyline", "first", coordinates),
         forecast,
@@ -383,9 +408,10 @@ def make_log_scale(low: float, high: float) -> Callable[[float], float]:
 
 
 def _choose_ticks(low: int, high: int) -> list[int]:
-    """Return 1, 2 and 5 times powers of ten within the bounds.
+    """Return the powers of ten, and their products with 2 and 5, within the bounds.
 
-    Return the powers only if there are more than `MAX_TICKS`. Return the bounds if there are none.
+    If these are more than `MAX_TICKS`, return the powers of ten only. If there are none, return the
+    bounds.
 
     >>> _choose_ticks(90, 1200)
     [100, 200, 500, 1000]
@@ -406,38 +432,39 @@ def _is_power_of_ten(tick: int) -> bool:
     return str(tick).startswith("1")
 
 
-def _draw_chart(kind: str, size: str, label: str, *elements: object) -> Markup:
+def _draw_chart(css_class: str, size: str, label: str, *elements: object) -> Markup:
+    """Return a chart. Each element covers the elements before it."""
     return format_html(
         '<svg class="chart {}" viewBox="0 0 {}" role="img" aria-label="{}">{}</svg>',
-        kind,
+        css_class,
         size,
         label,
         elements,
     )
 
 
-def _draw_line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+def _draw_line(css_class: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     return format_html(
-        '<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"></line>', kind, x1, y1, x2, y2
+        '<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"></line>', css_class, x1, y1, x2, y2
     )
 
 
-def _draw_text(kind: str, x: float, y: float, text: str) -> Markup:
-    return format_html('<text class="{}" x="{}" y="{}">{}</text>', kind, x, y, text)
+def _draw_text(css_class: str, x: float, y: float, text: str) -> Markup:
+    return format_html('<text class="{}" x="{}" y="{}">{}</text>', css_class, x, y, text)
 
 
-def _draw_shape(name: str, kind: str, points: Iterable[tuple[float, float]]) -> Markup:
+def _draw_shape(name: str, css_class: str, points: Iterable[tuple[float, float]]) -> Markup:
     """Return a ``polygon`` or ``polyline``, no markup without points."""
     coordinates = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
     if not coordinates:
         return NO_MARKUP
-    return format_html('<{0} class="{1}" points="{2}"></{0}>', name, kind, coordinates)
+    return format_html('<{0} class="{1}" points="{2}"></{0}>', name, css_class, coordinates)
 
 
 MAX_HEATMAP_CLASSES = 100
 
 MAX_NUMBERED_CLASSES = 30
-"""With more classes the cells are too small for numbers, which are then only in their titles."""
+"""A heat map of more classes has its numbers in the titles of cells, which are small."""
 
 MAX_AXIS_LABEL_CHARS = 28
 
@@ -447,7 +474,7 @@ def select_classes(
 ) -> dict[str, ClassResult]:
     """Return the classes that occur, lowest F1 first.
 
-    If there are more than ``max_classes``, keep those with most documents and predictions.
+    If there are more than ``max_classes``, return the classes with most documents and predictions.
     """
     classes = {label: metrics for label, metrics in per_class.items() if metrics.occurs}
     labels_by_size = sorted(
@@ -468,6 +495,7 @@ def sort_by_confusion(
     for truth, predicted, _ in mistakes:
         labels += [truth, predicted]
     labels += classes
+    # The first occurrence of a label decides.
     return {label: classes[label] for label in labels if label in classes}
 
 
@@ -500,9 +528,9 @@ def draw_confusion_table(
 
 
 def _draw_cell(truth: str, predicted: str, n: int, support: int, *, hide_number: bool) -> Markup:
-    """Return the cell of ``n`` documents of the ``support`` documents of a class."""
+    """Return the cell for ``n`` of the ``support`` documents of a true class."""
     is_correct = truth == predicted
-    if not n:
+    if n == 0:
         return format_html("<td{}></td>", format_attribute("class", "none" if is_correct else None))
     name = shorten_middle(truth, MAX_AXIS_LABEL_CHARS)
     if is_correct:
@@ -510,23 +538,26 @@ def _draw_cell(truth: str, predicted: str, n: int, support: int, *, hide_number:
     else:
         description = f"{name} taken for {shorten_middle(predicted, MAX_AXIS_LABEL_CHARS)}"
     proportion = n / support
-    n_documents = format_quantity(support, "document")
-    content = format_html('<span class="unseen">{}</span>' if hide_number else "{}", f"{n:,}")
+    documents = format_quantity(support, "document")
+    template: LiteralString = '<td class="{}" title="{}">{}</td>'
+    if hide_number:
+        template = '<td class="{}" title="{}"><span class="unseen">{}</span></td>'
     return format_html(
-        '<td class="{}" title="{}">{}</td>',
+        template,
         _get_shade_class(proportion, is_correct=is_correct),
-        f"{description}: {n:,} of {n_documents}, {format_percent(proportion)}",
-        content,
+        f"{description}: {n:,} of {documents}, {format_percent(proportion)}",
+        f"{n:,}",
     )
 
 
 def draw_legend() -> Markup:
     """Return the shades of the heat map, each with the proportion at which it starts."""
     scales = []
-    for name, prefix, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
+    # The CSS classes of shades are the letter and the number of the shade.
+    for name, letter, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
         starts = ["above 0", *(format_percent(step, 0) for step in steps)]
         swatches = [
-            format_html('<span class="swatch {}{}">{}</span>', prefix, number, start)
+            format_html('<span class="swatch {}{}">{}</span>', letter, number, start)
             for number, start in enumerate(starts)
         ]
         scales.append(
@@ -556,5 +587,5 @@ def _format_class_heading(label: str, scope: str) -> Markup:
         '<th scope="{}"{}><span class="data">{}</span></th>',
         scope,
         title,
-        name if scope == "col" else insert_word_breaks(name),
+        insert_word_breaks(name) if scope == "row" else name,  # column headings are vertical
     )

@@ -1,7 +1,7 @@
-"""Write the HTML page of `nbtext explain`.
+"""Make the HTML page of `nbtext explain`.
 
-Each document has its shaded text, its strongest contributions, and the steps from the log odds to
-the probability.
+Each document has its shaded text, the largest contributions of words, and the steps from the log
+odds to the probability.
 """
 
 from __future__ import annotations
@@ -39,47 +39,50 @@ if TYPE_CHECKING:
     from nbtext.report.explanations import Summand
 
 MAX_NAME_CHARS = 60
-"""Length limit of a word, of its terms, and of a document's name in the contents."""
+"""Length limit of a word, of its terms, and of a document's name in the table of contents."""
 
 MAX_HEADING_CHARS = 160
 """Length limit of a document's name above its section."""
 
 
 def build_explanations_page(stream: Iterable[ExplainedDocument], top: int) -> str:
-    """Return the page, with the ``top`` strongest contributions of each document."""
+    """Return the page, with the ``top`` largest contributions of each document."""
     sections = []
-    template = (
-        '<section aria-labelledby="{0}" class="document"><h2 id="{0}" '
-        'class="data">{1}</h2>{2}</section>'
-    )
-    for number, explained in enumerate(stream, 1):
+    for number, explained in enumerate(stream, start=1):
         if explained.explanation is None:
             content = _format_missing_answer(explained)
         else:
             content = _format_explanation(explained.explanation, top)
         anchor = f"document-{number}"
-        heading = shorten_middle(explained.id, MAX_HEADING_CHARS)
-        section = format_html(template, anchor, heading, content)
+        section = format_html(
+            '<section aria-labelledby="{anchor}" class="document"><h2 id="{anchor}" '
+            'class="data">{heading}</h2>{content}</section>',
+            anchor=anchor,
+            heading=shorten_middle(explained.id, MAX_HEADING_CHARS),
+            content=content,
+        )
         sections.append(Section(anchor, shorten_middle(explained.id, MAX_NAME_CHARS), section))
     return build_page("What the words contributed", sections, "explained.css")
 
 
 def _format_missing_answer(explained: ExplainedDocument) -> Markup:
-    reasons = NO_MARKUP
+    """Return the reason why a document has no answer, and what makes its classes impossible."""
+    causes = NO_MARKUP
     if explained.ruled_out_classes:
-        causes = [
+        items = [
             format_html("<li>{} is ruled out by {}.</li>", format_class_name(label), cause)
             for label, cause in describe_causes(explained)
         ]
-        reasons = format_html("<ul>{}</ul>", causes)
-    return format_html("<p>No answer: {}</p>{}", explained.missing_reason, reasons)
+        causes = format_html("<ul>{}</ul>", items)
+    return format_html("<p>No answer: {}</p>{}", explained.missing_reason, causes)
 
 
 def _format_explanation(explanation: Explanation, top: int) -> Markup:
+    """Return the answer, the shaded text, the contributions, and the steps to the probability."""
     label = format_class_name(explanation.label)
     against = format_class_name(explanation.against)
     pieces = list(split_by_contribution(explanation))
-    max_contribution = find_max_contribution(pieces)
+    max_contribution = find_max_contribution(contribution for _, contribution in pieces)
     shaded_text = (
         _shade_piece(text, contribution, compute_shade_level(contribution, max_contribution))
         for text, contribution in pieces
@@ -114,14 +117,15 @@ def _format_explanation(explanation: Explanation, top: int) -> Markup:
 
 def _shade_piece(text: str, contribution: float, shade_level: int) -> Markup:
     """Return a piece of a text, marked with its nats if ``shade_level`` is above 0."""
-    lines = join_markup(text.expandtabs(8).splitlines(), Markup("\n"))
-    final_newline = Markup("\n") if text.endswith("\n") else NO_MARKUP
-    content = format_html("{}{}", lines, final_newline)
-    if not shade_level:
+    line_break = Markup("\n")  # as text it would become a code
+    lines = join_markup(text.expandtabs().splitlines(), line_break)
+    final_line_break = line_break if text.endswith("\n") else NO_MARKUP
+    content = format_html("{}{}", lines, final_line_break)
+    if shade_level == 0:
         return content
     return format_html(
         '<mark class="{}{}" title="{} nats">{}</mark>',
-        "f" if contribution > 0 else "a",
+        "f" if contribution > 0 else "a",  # for the answer, or against it
         shade_level,
         format_signed_nats(contribution),
         content,
@@ -137,10 +141,10 @@ def _format_summands(explanation: Explanation, top: int) -> Markup:
             "What the log odds lose without each word: these do not add up, so the rest is "
             "named too."
         )
-    max_contribution = find_max_contribution(
-        (summand.name, summand.contribution) for summand in summands
-    )
-    rows = (_format_summand(summand, max_contribution or 1.0) for summand in summands)
+    max_contribution = find_max_contribution(summand.contribution for summand in summands)
+    if max_contribution == 0:  # all contributions are 0 or infinite, so any scale will do
+        max_contribution = 1.0
+    rows = (_format_summand(summand, max_contribution) for summand in summands)
     table = format_html(
         '<table class="plain"><caption>{}</caption><thead><tr><th scope="col">part</th><th '
         'scope="col" class="number">nats</th>'
@@ -157,7 +161,7 @@ def _format_summands(explanation: Explanation, top: int) -> Markup:
 
 
 def _format_summand(summand: Summand, max_contribution: float) -> Markup:
-    """Return a row of the table; a contribution of ``max_contribution`` has a full bar."""
+    """Return a row of the table. The contribution ``max_contribution`` has a bar of full length."""
     return format_html(
         '<tr><th scope="row" class="data">{name}</th><td class="number">{contribution}</td>'
         '<td class="number">{occurrences}</td><td class="data terms">{terms}</td>'
@@ -173,23 +177,23 @@ def _format_summand(summand: Summand, max_contribution: float) -> Markup:
 def _draw_diverging_bar(proportion: float) -> Markup:
     """Draw a bar from the middle, to the right for the answer and to the left against it.
 
-    The bar has full length at a ``proportion`` of 1 or −1.
+    The bar has full length if ``proportion`` is 1 or −1, or infinite.
     """
     middle = BAR_WIDTH / 2
     length = min(abs(proportion), 1.0) * BAR_WIDTH / 2
     if proportion > 0:
-        kind = "for"
+        css_class = "for"
         start = middle
     else:
-        kind = "against"
+        css_class = "against"
         start = middle - length
     picture = format_html(
         '<rect class="track" width="{width}" height="{height}"></rect>'
-        '<rect class="{kind}" x="{start}" width="{length}" height="{height}"></rect>'
+        '<rect class="{css_class}" x="{start}" width="{length}" height="{height}"></rect>'
         '<line class="zero" x1="{middle}" x2="{middle}" y1="0" y2="{height}"></line>',
         width=BAR_WIDTH,
         height=BAR_HEIGHT,
-        kind=kind,
+        css_class=css_class,
         start=start,
         length=length,
         middle=middle,

@@ -1,6 +1,7 @@
-"""HTML for the pages of `nbtext report` and `nbtext explain`: from single elements to whole pages.
+"""Make HTML for `nbtext report` and `nbtext explain`, from single elements to whole pages.
 
-Templates escape their arguments, unless these are `Markup`, which only this module makes.
+Templates escape all values except `Markup`. Other modules make `Markup` only with the functions of
+this module, or from constants.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 MAX_PAGE_LABEL_CHARS = 60
-"""A longer label is shortened in the middle."""
+"""Longer labels are shortened in the middle."""
 
 _INVISIBLE = re.compile(
     "["
@@ -36,9 +37,9 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e007f"  # tags
     "]"
 )
-"""Characters without width that `escape_controls` keeps.
+"""Matches a character without width that `escape_controls` keeps.
 
-They are removed, which does not change how a text reads.
+These characters are removed, which does not change how a text reads.
 """
 
 
@@ -49,14 +50,14 @@ class Markup(str):
 
 
 NO_MARKUP = Markup()
-"""Stands for an element or attribute that is omitted."""
+"""The markup of an omitted element or attribute."""
 
 
 def _escape(value: object) -> Markup:
     r"""Return a value as markup that is safe in elements and attributes.
 
-    Text: control and direction characters become codes. Floats: they are coordinates, so two
-    decimals are enough. Iterables: the escaped items are joined. `Markup` is returned unchanged.
+    `Markup` is returned unchanged. In texts, control and direction characters become codes. Floats
+    are coordinates, and get up to two decimals. The escaped items of iterables are joined.
 
     >>> _escape('<b> & "\u202e"'), _escape([Markup("<b>"), "<"]), _escape(2.5049)
     ('&lt;b&gt; &amp; &quot;\\u202e&quot;', '<b>&lt;', '2.5')
@@ -71,7 +72,7 @@ def _escape(value: object) -> Markup:
 
 
 def join_markup(values: Iterable[object], separator: object = "") -> Markup:
-    """Return the escaped values with the escaped separator between them."""
+    """Return the escaped values, with the escaped separator between two of them."""
     return Markup(_escape(separator).join(map(_escape, values)))
 
 
@@ -122,7 +123,7 @@ def format_html_table(
     *,
     bars: bool = False,
 ) -> Markup:
-    """Return a table; ``headings`` maps the heading of each column to a CSS class of its cells.
+    """Return a table. ``headings`` are the headings of the columns, with the CSS class of cells.
 
     The CSS class is ``number`` for numbers, ``wide`` for a column that only wide screens show,
     ``number wide`` for numbers that only wide screens show, or None. With ``bars`` the table is
@@ -153,6 +154,7 @@ def format_html_table(
 def _format_row(
     row: Sequence[object], css_classes: Iterable[str | None], *, has_heading: bool
 ) -> Markup:
+    """Return a row of a table. With ``has_heading``, its first cell is a heading."""
     cells = []
     for column, (value, css_class) in enumerate(zip(row, css_classes, strict=True)):
         template: LiteralString = "<td{}>{}</td>"
@@ -185,7 +187,7 @@ class Section(NamedTuple):
 def build_page(title: str, sections: Sequence[Section], *further_styles: str) -> str:
     """Return a page of HTML that needs no other files and has no script.
 
-    ``further_styles`` are names of style sheets to add to the common one.
+    ``further_styles`` are names of style sheets that follow ``style.css``.
     """
     links = (
         format_html('<li><a href="#{}">{}</a></li>', section.anchor, section.name)

@@ -1,4 +1,4 @@
-"""Write the HTML page of `nbtext report`: an evaluation of a model in sections.
+"""Make the HTML page of `nbtext report`: an evaluation of a model in sections.
 
 The sections are summary, metrics, confusion, calibration, classes, mistakes, terms, learning curve
 and provenance.
@@ -80,15 +80,18 @@ MIN_RECALL_DOCUMENTS = 10
 """With fewer documents, the recall of a class is not mentioned in the summary."""
 
 MAX_NAMED_LABELS = 3
-"""Unknown labels that the summary names. It counts the others."""
+"""Number of unknown labels that the summary names. It counts the others."""
 
 MAX_TERM_CHARS = 40
 MAX_ID_CHARS = 160
+MAX_CARD_LABEL_CHARS = 30
 
 MAX_UNSCROLLED_CLASSES = 20
-"""Classes of a heat map that fit into the width of the page on a large screen."""
+"""Number of classes of a heat map that fit into the width of the page on a large screen."""
 
 INTERVAL = "95\u00a0% interval"
+"""Heading of the last column of the next two tables, which only wide screens show."""
+
 RISK_COLUMNS: Sequence[Column[RiskPoint]] = (
     Column("Answered", lambda point: point.answered, "%"),
     Column("Probability from", lambda point: point.probability, ".3f"),
@@ -101,9 +104,6 @@ BIN_COLUMNS: Sequence[Column[ReliabilityBin]] = (
     Column("Right", lambda bin_: bin_.accuracy, "%"),
     Column(INTERVAL, lambda bin_: bin_.interval, "%"),
 )
-
-_SECTION = '<section aria-labelledby="{0}" class="{0}"><h2 id="{0}">{1}</h2>{2}</section>'
-"""Template for the anchor, the heading and the content of a section."""
 
 TERMS_NOTE = (
     "The terms (words as the model counts them, stemmed if it stems) that tell most about each "
@@ -120,7 +120,7 @@ def build_report_page(data: ReportData) -> str:
 def _list_sections(data: ReportData) -> Iterator[Section]:
     """Yield the sections in the order of the page."""
     result = data.evaluation
-    kind = result.kind
+    noun = result.kind  # "class" or "label"
     paragraphs = (format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data))
     yield _make_section("summary", "Summary", "Summary", join_markup(paragraphs))
     yield _make_section("figures", "Figures", "Figures", _format_metrics(data))
@@ -130,14 +130,14 @@ def _list_sections(data: ReportData) -> Iterator[Section]:
     calibration = _format_calibration(data)
     question = "Can its probabilities be believed?"
     yield _make_section("calibration", "Probabilities", question, calibration)
-    classes_name = pluralize(2, kind).capitalize()
-    heading = f"{kind.capitalize()} by {kind}"
+    classes_name = pluralize(2, noun).capitalize()
+    heading = f"{noun.capitalize()} by {noun}"
     yield _make_section("classes", classes_name, heading, _format_classes(result))
     if result.has_one_label:
         mistakes = _format_mistakes(data.mistakes)
         yield _make_section("mistakes", "Mistakes", "Most confident mistakes", mistakes)
-    terms = _format_terms(data.top_terms, kind)
-    yield _make_section("terms", "Words", f"Words of each {kind}", terms)
+    terms = _format_terms(data.top_terms, noun)
+    yield _make_section("terms", "Words", f"Words of each {noun}", terms)
     if data.learning_curve is not None:
         learning_curve = _format_learning_curve(data.learning_curve)
         yield _make_section("learning", "Learning", "Learning curve", learning_curve)
@@ -146,14 +146,21 @@ def _list_sections(data: ReportData) -> Iterator[Section]:
 
 
 def _make_section(anchor: str, name: str, heading: str, content: Markup) -> Section:
-    """Return a section; ``name`` is its entry in the table of contents."""
-    return Section(anchor, name, format_html(_SECTION, anchor, heading, content))
+    """Return a section. ``name`` is its entry in the table of contents."""
+    markup = format_html(
+        '<section aria-labelledby="{anchor}" class="{anchor}"><h2 id="{anchor}">{heading}</h2>'
+        "{content}</section>",
+        anchor=anchor,
+        heading=heading,
+        content=content,
+    )
+    return Section(anchor, name, markup)
 
 
 def _list_wrong_predictions(result: EvaluationResult) -> list[tuple[str, str, int]]:
-    """Return true class, predicted class and number of documents of each kind of mistake.
+    """Return pairs of true and wrongly predicted class, each with its number of documents.
 
-    The most frequent comes first. Documents without a prediction are not included.
+    The most frequent pair comes first. Documents without a prediction are not included.
     """
     return [(truth, predicted, n) for truth, predicted, n in result.mistakes if predicted]
 
@@ -170,7 +177,7 @@ def summarize_report(data: ReportData) -> list[Markup]:
 
 
 def _summarize_accuracy(result: EvaluationResult) -> Markup:
-    """Return sentences on the accuracy, the baseline, and documents without a right answer."""
+    """Return sentences on the accuracy, the baseline, abstentions and unknown labels."""
     largest = _get_largest_class(result)
     interval = result.intervals["accuracy"]
     verb = "is right on"
@@ -198,11 +205,13 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
             format_percent(largest.accuracy),
         ),
     ]
-    if interval[0] <= largest.accuracy:
+    lower_end, _ = interval
+    if lower_end <= largest.accuracy:
         sentences.append(" So there is no sign here that the model is better than that.")
     if result.has_one_label:
+        # "" stands for no prediction.
         n_unanswered = sum(counts.get("", 0) for counts in result.confusion.values())
-        if n_unanswered:
+        if n_unanswered > 0:
             documents = format_quantity(n_unanswered, "document")
             sentences.append(f" It gave no answer to {documents}, which counts as wrong.")
     if result.unknown_labels:
@@ -244,12 +253,11 @@ def _summarize_mistakes(result: EvaluationResult) -> Markup:
     weakest = min(recalls, key=lambda label: recalls[label], default=None)
     if weakest is None or recalls[weakest] == 1:
         return confusion
+    predictions = [predicted for truth, predicted, _ in mistakes if truth == weakest]
     confused_with = NO_MARKUP
-    for truth, predicted, _ in mistakes:
-        if truth == weakest:
-            name = format_class_name(predicted)
-            confused_with = format_html("; most often it takes the others for {}", name)
-            break
+    if predictions:
+        name = format_class_name(predictions[0])  # the most frequent
+        confused_with = format_html("; most often it takes the others for {}", name)
     return format_html(
         "{confusion} The class that it recognises least is {label}: "
         "it finds {recall} of its {documents}{confused_with}.",
@@ -264,7 +272,7 @@ def _summarize_mistakes(result: EvaluationResult) -> Markup:
 def _describe_first_confusion(
     result: EvaluationResult, mistakes: Sequence[tuple[str, str, int]]
 ) -> Markup:
-    """Return a sentence on the most frequent mistake, and on its reverse.
+    """Return a sentence on the most frequent pair of classes, and on the reversed pair.
 
     ``mistakes`` are from `_list_wrong_predictions`.
     """
@@ -289,7 +297,7 @@ def _summarize_calibration(data: ReportData) -> Markup:
     if not result.has_one_label:
         noun = "most probable labels"
         accuracy = result.get_metric("precision_at_1")
-    # Documents with predictions have these metrics.
+    # Metrics are None without documents. A report has documents.
     error = calibrated.ece or 0.0
     is_overconfident = (calibrated.confidence or 0.0) > (accuracy or 0.0)
     uncalibrated_error = ""
@@ -333,15 +341,15 @@ def _summarize_leaks(data: ReportData) -> Markup:
         return NO_MARKUP
     checked = format_quantity(data.evaluation.n, "document")
     ending = "."
-    if not isinstance(leaks, LeakResult):
-        if leaks.checked != data.evaluation.n:
-            checked = f"{format_quantity(leaks.checked, 'document')} that could be checked"
-    elif leaks.without:
-        interval = format_interval(leaks.without.interval, "%")
-        ending = (
-            ", word for word. Without them it is right on "
-            f"{format_percent(leaks.without.accuracy)} (95\u00a0% interval {interval})."
-        )
+    if isinstance(leaks, LeakResult):
+        if leaks.without is not None:
+            interval = format_interval(leaks.without.interval, "%")
+            ending = (
+                ", word for word. Without them it is right on "
+                f"{format_percent(leaks.without.accuracy)} (95\u00a0% interval {interval})."
+            )
+    elif leaks.checked != data.evaluation.n:
+        checked = f"{format_quantity(leaks.checked, 'document')} that could be checked"
     return format_html(
         "<strong>These figures may flatter the model:</strong> {} of the {} stand among those "
         "that it was trained on{}",
@@ -374,12 +382,12 @@ def _format_metrics(data: ReportData) -> Markup:
         (
             "Baseline",
             f"{largest.accuracy:.3f}",
-            f"accuracy of always {shorten_middle(largest.label, 30)}",
+            f"accuracy of always {shorten_middle(largest.label, MAX_CARD_LABEL_CHARS)}",
         ),
-        _make_probability_card(data, "Mean probability", "confidence", "of the answers"),
-        _make_probability_card(data, "Calibration error", "ece", ""),
-        _make_probability_card(data, "Log loss", "log_loss", "nats"),
-        _make_probability_card(data, "Brier score", "brier", ""),
+        _make_probability_card(data, "Mean probability", "confidence", note="of the answers"),
+        _make_probability_card(data, "Calibration error", "ece"),
+        _make_probability_card(data, "Log loss", "log_loss", note="nats"),
+        _make_probability_card(data, "Brier score", "brier"),
     )
     groups = (
         format_html(
@@ -406,17 +414,17 @@ def _format_metrics(data: ReportData) -> Markup:
 
 
 def _make_metric_card(result: EvaluationResult, title: str, name: str) -> tuple[str, str, str]:
-    """Return title, value and interval of a metric; the interval may be empty."""
+    """Return title, value and interval of a metric. The interval may be empty."""
     interval = format_interval(result.intervals.get(name), ".3f")
     return title, format_number(result.get_metric(name), decimals=3), interval
 
 
 def _make_probability_card(
-    data: ReportData, title: str, name: str, note: str
+    data: ReportData, title: str, name: str, note: str = ""
 ) -> tuple[str, str, str]:
     """Return title, value and note of a metric of probabilities.
 
-    If the model is calibrated, the note is the value before calibration instead.
+    If the model is calibrated, the note is the value before calibration.
     """
     value = format_number(getattr(data.calibrated, name), decimals=3)
     if data.uncalibrated:
@@ -496,7 +504,7 @@ def _format_calibration(data: ReportData) -> Markup:
 
 
 def _format_reliability(heading: str, series: str, result: ProbabilityResult) -> Markup:
-    """Return a reliability diagram with its numbers; ``series`` is the CSS class of its colour."""
+    """Return a reliability diagram with its numbers. ``series`` is the CSS class of its colour."""
     error = f"calibration error {format_number(result.ece, decimals=3)}"
     label = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
     chart = draw_reliability_diagram(result.bins, series, label)
@@ -527,7 +535,10 @@ def _format_figure(
     columns: Sequence[Column[Record]],
     records: Iterable[Record],
 ) -> Markup:
-    """Return a chart with its heading, and its numbers as a table that can be opened."""
+    """Return a chart with its heading, and its numbers as a table that can be opened.
+
+    ``columns`` are `RISK_COLUMNS` or `BIN_COLUMNS`.
+    """
     css_classes = {column.heading: "number" for column in columns}
     css_classes[INTERVAL] = "number wide"
     return format_html(
@@ -554,17 +565,17 @@ def _format_classes(result: EvaluationResult) -> Markup:
     }
     rows = []
     for label, metrics in classes.items():
-        precision_interval = metrics.intervals["precision"]
-        recall_interval = metrics.intervals["recall"]
-        rows.append(
-            (
-                format_class_cell(label),
-                f"{metrics.support:,}",
-                _format_ratio("precision", metrics.precision, precision_interval, metrics.answered),
-                _format_ratio("recall", metrics.recall, recall_interval, metrics.support),
-                _format_ratio("F1", metrics.f1, metrics.f1_interval, n_documents=1),
-            )
+        precision = _format_ratio(
+            "precision",
+            metrics.precision,
+            metrics.intervals["precision"],
+            is_defined=metrics.answered > 0,
         )
+        recall = _format_ratio(
+            "recall", metrics.recall, metrics.intervals["recall"], is_defined=metrics.support > 0
+        )
+        f1 = _format_ratio("F1", metrics.f1, metrics.f1_interval)
+        rows.append((format_class_cell(label), f"{metrics.support:,}", precision, recall, f1))
     caption = f"Each {result.kind}, with 95\u00a0% intervals"
     table = format_html_table(caption, headings, rows, bars=True)
     return format_html(
@@ -581,13 +592,12 @@ def _format_classes(result: EvaluationResult) -> Markup:
     )
 
 
-def _format_ratio(name: str, value: float, interval: Interval, n_documents: int) -> Markup:
-    """Return a ratio as a number with its interval, and as a bar.
-
-    The ratio is undefined if ``n_documents``, its denominator, is 0.
-    """
+def _format_ratio(
+    name: str, value: float, interval: Interval, *, is_defined: bool = True
+) -> Markup:
+    """Return a ratio as a number with its interval, and as a bar. Undefined is an empty bar."""
     template = '<div><span class="value">{}</span> <span class="bounds">{}</span></div>{}'
-    if not n_documents:
+    if not is_defined:
         return format_html(template, "–", "", draw_bar(0.0, f"{name} –"))
     interval_text = format_interval(interval, ".3f")
     title = f"{name} {value:.3f}, 95\u00a0% interval {interval_text}"
@@ -595,10 +605,10 @@ def _format_ratio(name: str, value: float, interval: Interval, n_documents: int)
 
 
 def _format_omitted_classes(result: EvaluationResult, n_shown: int) -> Markup:
-    """Return a note on the classes that are not shown, no markup if all are shown."""
+    """Return a note on the classes that occur and are not shown, no markup if all are shown."""
     n_classes = sum(1 for metrics in result.per_class.values() if metrics.occurs)
     n_omitted = n_classes - n_shown
-    if not n_omitted:
+    if n_omitted == 0:
         return NO_MARKUP
     return format_note(
         "The {} with most documents {} shown; {} more {} left out.",
@@ -627,7 +637,7 @@ def _format_mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
 
 
 def _format_mistake(quoted: QuotedMistake) -> Markup:
-    """Return a mistake: classes with probabilities, name, excerpt, and terms for the mistake."""
+    """Return classes with probabilities, document name, excerpt and terms of a mistake."""
     mistake = quoted.mistake
     truth_probability = "a class that the model does not know"
     if quoted.probability_of_truth is not None:
@@ -666,8 +676,8 @@ def _format_mistake_terms(terms: Iterable[tuple[str, float]]) -> Markup:
 
 
 def _format_excerpt_piece(text: str, contribution: float) -> object:
-    """Return a piece of a text, marked if it contributed to the mistake (in nats)."""
-    if not contribution:
+    """Return a piece of a text, marked if its contribution to the mistake (in nats) is not 0."""
+    if contribution == 0:
         return text
     return format_html(
         '<mark class="{}" title="{} nats">{}</mark>',
@@ -678,7 +688,7 @@ def _format_excerpt_piece(text: str, contribution: float) -> object:
 
 
 def _format_probability(probability: float) -> str:
-    """Return a probability in per cent that is never rounded to 0 or 100."""
+    """Return a probability in per cent with one decimal, but never rounded to 0 or 100."""
     if 0 < probability < 0.0005:
         return "below\u00a00.1\u00a0%"
     if 0.9995 <= probability < 1:
@@ -686,15 +696,15 @@ def _format_probability(probability: float) -> str:
     return format_percent(probability)
 
 
-def _format_terms(top_terms: Iterable[ClassTerms], kind: str) -> Markup:
-    """Return the most informative terms of each class with bars."""
+def _format_terms(top_terms: Iterable[ClassTerms], noun: str) -> Markup:
+    """Return the most informative terms of each class with bars. ``noun`` is for its note."""
     cards = (_format_class_terms(terms) for terms in top_terms if terms.terms)
-    note = format_note(TERMS_NOTE, kind)
+    note = format_note(TERMS_NOTE, noun)
     return format_html('{}<div class="cards-of-terms">{}</div>', note, cards)
 
 
 def _format_class_terms(class_terms: ClassTerms) -> Markup:
-    """Return the terms of a class, which have values above 0, with bars."""
+    """Return the terms of a class with their values, which are above 0, as bars."""
     max_value = max(value for _, value in class_terms.terms)
     items = []
     for term, value in class_terms.terms:
@@ -743,7 +753,7 @@ def _format_learning_curve(curve: LearningCurve) -> Markup:
 
 
 def _format_provenance(data: ReportData) -> Markup:
-    """Return the settings and files that the page was made from, by heading."""
+    """Return names and values of the settings and files that the page was made from."""
     groups = []
     for heading, rows in data.provenance:
         items = [
