@@ -38,28 +38,29 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ints, Names
 
 MAX_NAMED = 10
-"""Classes, and unreadable documents, that are listed by name. Others are only counted."""
+"""Number of classes, and of unreadable documents, that are listed by name."""
 
 MIN_CLASS_DOCUMENTS = 5
 """A class of fewer documents causes a warning."""
 
 MAX_REPEATED_PROPORTION = 0.01
-"""Proportion of documents with the text of another document above which there is a warning."""
+"""A larger proportion of documents with the text of another document causes a warning."""
 
+# There is a warning of another language if its stop words reach all of the next three minimums.
 MIN_STOP_WORD_PROPORTION = 0.15
-"""The stop words of another language indicate it from this proportion of all words."""
+"""Minimum number of stop words, relative to all words."""
 
 MIN_STOP_WORDS = 20
-"""The stop words of another language indicate it from this number."""
+"""Minimum number of stop words."""
 
 MIN_STOP_WORD_RATIO = 2
-"""They must also be this many times as frequent as stop words of the expected language."""
+"""Minimum number of stop words, relative to the stop words of the expected language."""
 
 SIMILAR_LANGUAGE_RATIO = 0.8
-"""A language is also named if it has this proportion of the stop words of the likeliest one."""
+"""The warning names every language with this number of stop words, relative to the largest."""
 
 DIGEST_BYTES = 8
-"""Bytes of the fingerprint of a text that are compared."""
+"""Number of bytes of a text's fingerprint that are compared with other texts."""
 
 
 class _Unreadable(NamedTuple):
@@ -87,6 +88,7 @@ class CorpusOverview:
     median_bytes: int
     """Bytes of text per document, in UTF-8."""
     most_bytes: int
+    """Bytes of the longest text."""
     unreadable: int
     first_unreadable: tuple[_Unreadable, ...]
     not_utf8: int
@@ -95,7 +97,7 @@ class CorpusOverview:
 
 @dataclass
 class _CorpusScan:
-    """The numbers of documents that `scan` collects while they are read and counted."""
+    """Properties of the documents of a corpus, which `scan` collects as a side effect."""
 
     sizes: array[int] = field(default_factory=lambda: array("q"))
     """Bytes of text of each readable document."""
@@ -112,8 +114,8 @@ class _CorpusScan:
     first_unreadable: list[_Unreadable] = field(default_factory=list)
 
     def scan(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the readable documents. The numbers are complete after the last one."""
-        first_objects: dict[Label, Label] = {}
+        """Yield the readable documents, and add each of them to this object."""
+        shared_labels: dict[Label, Label] = {}
         for document in documents:
             if document.problem is not None:
                 self.n_unreadable += 1
@@ -122,12 +124,11 @@ class _CorpusScan:
                     self.first_unreadable.append(unreadable)
                 continue
             content = document.digest_bytes
-            document_label = document.label or ""
-            # Save memory: equal labels share one object.
-            label = first_objects.setdefault(document_label, document_label)
+            label = document.label or ""
+            label = shared_labels.setdefault(label, label)  # equal labels share memory
             self.sizes.append(len(content))
             self.class_sizes.update(list_labels(label))
-            if content:  # all empty texts are equal, but not repeated
+            if content:  # empty texts are not reported as equal texts
                 self.digests.extend(compute_fingerprint(content)[:DIGEST_BYTES])
                 self.names.append(document.id)
                 self.labels.append(label)
@@ -144,7 +145,8 @@ def inspect_corpus(
 ) -> tuple[CorpusOverview, list[Finding]]:
     """Return an overview of a corpus, and the findings about it.
 
-    Raise `PathError` or `UsageError` if the corpus cannot be read for training.
+    ``where`` is a condition that rows must meet. ``files_within`` is a folder that must contain all
+    files. Raise `PathError` or `UsageError` if the corpus cannot be read for training.
     """
     resolved_reading = resolve_reading(reading, paths, labelled=True)
     corpus = Corpus(
@@ -154,23 +156,23 @@ def inspect_corpus(
     settings = _make_counting_settings(resolved_reading, language)
     content_findings: list[Finding] = []
     with suppress(NoDocumentsError):  # the overview then shows why there are no documents
-        statistics = count_labelled_documents(
-            scan.scan(corpus), Analysis(settings)
-        ).labelled_statistics
-        content_findings = _check_contents(statistics, scan, settings)
+        counts = count_labelled_documents(scan.scan(corpus), Analysis(settings))
+        content_findings = _check_contents(counts.labelled_statistics, scan, settings)
     corpus.raise_deferred()
 
-    lengths = np.array(scan.sizes)
-    has_columns = bool(resolved_reading.layout.has_columns)
+    columns = None
+    if resolved_reading.layout.has_columns:
+        columns = describe_columns(resolved_reading)
+    sizes = np.array(scan.sizes)
     overview = CorpusOverview(
         format=resolved_reading.format,
         kind=resolved_reading.document,
-        columns=describe_columns(resolved_reading) if has_columns else None,
+        columns=columns,
         class_sizes=dict(scan.class_sizes.most_common()),
-        documents=lengths.size,
-        empty=int((lengths == 0).sum()),
-        median_bytes=int(np.median(lengths)) if lengths.size else 0,
-        most_bytes=int(lengths.max(initial=0)),
+        documents=sizes.size,
+        empty=int((sizes == 0).sum()),
+        median_bytes=int(np.median(sizes)) if sizes.size else 0,
+        most_bytes=int(sizes.max(initial=0)),
         unreadable=scan.n_unreadable,
         first_unreadable=tuple(scan.first_unreadable),
         not_utf8=corpus.notices.transcoded,
@@ -235,52 +237,53 @@ def _check_class_sizes(class_sizes: Counter[str]) -> Iterator[Finding]:
 def _check_repeated_texts(last_rows: Ints, names: Names) -> Iterator[Finding]:
     """Yield a warning if many documents have the text of another document.
 
-    ``last_rows`` has the last row with the same text for each row, as `find_last_equal` returns it.
+    A row is the index of a document. ``last_rows`` has for each document the last row with the same
+    text, from `find_last_equal`. ``names`` are the names of the documents.
     """
     repeated_rows = np.flatnonzero(last_rows != np.arange(last_rows.size))
     if repeated_rows.size > MAX_REPEATED_PROPORTION * last_rows.size:
-        first_row = repeated_rows[0]
+        row = repeated_rows[0]
         detail = (
             f"with the text of another: {format_quantity(repeated_rows.size, 'document')}; first "
-            f"{names[first_row]}, like {names[last_rows[first_row]]}"
+            f"{names[row]}, like {names[last_rows[row]]}"
         )
         fix = "to count each text once, give --once to train"
         yield Finding("documents", WARNING, detail, fix)
 
 
-def _describe_sizes(corpus: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
+def _describe_sizes(overview: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
     """Yield the format of a corpus, its columns, documents, classes and encodings.
 
     ``n_replaced`` is the number of documents with bytes that are invalid in their charset.
     """
-    yield Finding("format", PASSED, f"{corpus.format}, each document {corpus.kind}")
-    if corpus.columns is not None:
-        yield Finding("columns", PASSED, corpus.columns)
-    lengths = (
-        f"{format_quantity(corpus.documents, 'document')}, bytes of text: median "
-        f"{corpus.median_bytes:,}, most {corpus.most_bytes:,}"
+    yield Finding("format", PASSED, f"{overview.format}, each document {overview.kind}")
+    if overview.columns is not None:
+        yield Finding("columns", PASSED, overview.columns)
+    detail = (
+        f"{format_quantity(overview.documents, 'document')}, bytes of text: median "
+        f"{overview.median_bytes:,}, most {overview.most_bytes:,}"
     )
-    yield Finding("documents", PASSED if corpus.documents else WARNING, lengths)
+    yield Finding("documents", PASSED if overview.documents else WARNING, detail)
 
-    class_sizes = corpus.class_sizes
+    class_sizes = overview.class_sizes
     if class_sizes:
-        n_classes = format_quantity(len(class_sizes), "class")
-        detail = f"{n_classes}: {format_sizes(class_sizes, MAX_NAMED)}"
+        classes = format_quantity(len(class_sizes), "class")
+        detail = f"{classes}: {format_sizes(class_sizes, MAX_NAMED)}"
         n_labels = sum(class_sizes.values())
-        if n_labels != corpus.documents:
-            mean = f"{n_labels / corpus.documents:.2f}"
+        if n_labels != overview.documents:
+            mean = f"{n_labels / overview.documents:.2f}"
             detail += f"; {mean} labels a document"
         yield Finding("classes", PASSED, detail)
 
-    if not corpus.not_utf8 and not n_replaced:
+    if overview.not_utf8 == 0 and n_replaced == 0:  # otherwise the notices have a warning
         yield Finding("encoding", PASSED, "all valid in their encoding")
-    if corpus.empty:
-        detail = f"without text: {format_quantity(corpus.empty, 'document')}"
+    if overview.empty:
+        detail = f"without text: {format_quantity(overview.empty, 'document')}"
         yield Finding("documents", WARNING, detail, "see --text-column and --document")
-    if corpus.unreadable:
-        name, error = corpus.first_unreadable[0]
-        n_documents = format_quantity(corpus.unreadable, "document")
-        detail = f"could not be read: {n_documents}; first {name}: {error}"
+    if overview.unreadable:
+        name, error = overview.first_unreadable[0]
+        documents = format_quantity(overview.unreadable, "document")
+        detail = f"could not be read: {documents}; first {name}: {error}"
         fix = "mend or remove them; train leaves them out"
         yield Finding("documents", WARNING, detail, fix)
 
@@ -293,12 +296,12 @@ def _check_language(statistics: ClassStatistics, language: str) -> Iterator[Find
         terms = statistics.vocabulary.find(load_stop_words(name, name))
         stop_word_counts[name] = sum(term_counts[term] for term in terms if term != UNKNOWN_TERM)
     max_count = max(stop_word_counts.values())
-    min_count = max(
+    required_count = max(
         MIN_STOP_WORDS,
         MIN_STOP_WORD_PROPORTION * term_counts.sum(),
-        MIN_STOP_WORD_RATIO * stop_word_counts.get(language, 0),
+        MIN_STOP_WORD_RATIO * stop_word_counts.get(language, 0),  # 0 if unspaced
     )
-    if max_count >= min_count:
+    if max_count >= required_count:
         likely_languages = " or ".join(
             name
             for name, n_words in stop_word_counts.items()

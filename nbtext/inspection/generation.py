@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats, Ints
 
-    DrawWords = Callable[[int | None, np.random.Generator], Ints]
-    """Draws indices of `DocumentGenerator.words`: a number of tokens, or for None any number."""
+    WordSampler = Callable[[int | None, np.random.Generator], Ints]
+    """Draws indices of `DocumentGenerator.words`. If the number of tokens is None, draws it too."""
 
 
 NO_WORDS = "the model has no words to draw"
+
+ATTRIBUTE_STREAM = (0, 0)
+"""Stream of random numbers for attributes, so that attributes do not change the words."""
 
 
 class GeneratedDocument(NamedTuple):
@@ -55,10 +58,10 @@ class GeneratedDocument(NamedTuple):
 class DocumentGenerator:
     """Generator of documents of single words and attributes.
 
-    N-grams and terms of fields are not drawn. The probabilities of words are relative to all single
-    words. A Bernoulli model tosses a coin per word, and the words with heads are drawn, in the
-    order of the vocabulary. All other models draw words from the language model of the class.
-    Attributes are drawn from their distributions in the class.
+    N-grams and terms of fields are not drawn. A Bernoulli model tosses a coin for each word: a
+    document has the words with heads, in the order of the vocabulary. All other models draw words
+    from the language model of the class, restricted to single words. Attributes are drawn from
+    their distributions in the class.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class DocumentGenerator:
         if probabilities is not None and probabilities.is_bernoulli:
             self._coins = probabilities
         self._words = _find_words(model)
+        """Term ids of the words."""
         self.attributes = model.fitted.statistics.attributes.names
         if not self._words.size:
             if not self.attributes:
@@ -93,6 +97,7 @@ class DocumentGenerator:
                 raise UsageError(NO_WORDS, hint="leave --draw out")
         single_terms = model.fitted.statistics.vocabulary.list_single_terms()
         self._names = list(map(display_term, single_terms))
+        """Names by term id. A stem has the name of its most frequent word, if it is known."""
         for term, word in find_most_frequent_forms(model).items():
             self._names[term] = word
 
@@ -105,7 +110,7 @@ class DocumentGenerator:
         the mean length of the class, and is at least 1. The first documents do not depend on ``n``.
 
         Raise `UsageError`, when the first document is drawn, if the class is unknown or has no
-        words, and for a length if there are no words or coins decide which of them are drawn.
+        words. Also raise it if there is a length, but the model has coins or no words.
         """
         if length is not None and self._coins is not None:
             raise UsageError(
@@ -116,22 +121,21 @@ class DocumentGenerator:
             raise UsageError(NO_WORDS, hint="leave --length out")
         fixed_class = None if label is None else find_class_index(self._fitted, label)
         prior = Categorical(self._fitted.classifier.prior)
-        word_source = make_random_generator(self._seed)
-        # A stream of its own, so that attributes do not change the words.
-        value_source = make_random_generator(self._seed, 0, 0)
+        random = make_random_generator(self._seed)
+        attribute_random = make_random_generator(self._seed, *ATTRIBUTE_STREAM)
         make_word_sampler = cache(self._make_word_sampler)
         make_value_sampler = cache(self._make_value_sampler)
         for _ in range(n):
             k = fixed_class
             if k is None:
-                k = int(prior.draw(1, word_source)[0])
+                k = int(prior.draw(1, random)[0])
             draw_words = make_word_sampler(k)
-            terms = self._words[draw_words(length, word_source)]
+            terms = self._words[draw_words(length, random)]
             draw_values = make_value_sampler(k)
             yield GeneratedDocument(
-                self._model.classes[k],
-                [self._names[term] for term in terms.tolist()],
-                draw_values(value_source),
+                label=self._model.classes[k],
+                terms=[self._names[term] for term in terms.tolist()],
+                values=draw_values(attribute_random),
             )
 
     @property
@@ -141,14 +145,14 @@ class DocumentGenerator:
         If there are attributes, label and text are named as in the documents that the model reads.
         """
         reading = self._model.reading
-        label_name = text_name = None
+        label_name = "label"
+        text_name = "text"
         if self.attributes:
-            label_name = reading.label_column
-            text_name = reading.text_column
-        names = [label_name or "label"]
+            label_name = reading.label_column or label_name
+            text_name = reading.text_column or text_name
         if self._words.size:
-            names.append(text_name or "text")
-        return (*names, *self.attributes)
+            return (label_name, text_name, *self.attributes)
+        return (label_name, *self.attributes)
 
     @property
     def words(self) -> list[str]:
@@ -160,29 +164,28 @@ class DocumentGenerator:
 
         These are φ_jk, relative to the sum over all words, or the probabilities θ_jk of heads.
         """
-        if self._coins is not None and self._sample_parameters:
-            return self._draw_coin_probabilities(k)
-        if self._coins is not None:
-            blocks = iter_blocks(
-                self._words, self._fitted.classifier.prior.size, MAX_PROBABILITIES_IN_MEMORY
-            )
-            return np.concatenate(
-                [self._coins.compute_probability(block)[:, k] for block in blocks]
-            )
-        weights = self._get_word_weights(k)
-        if self._sample_parameters:
-            return draw_dirichlet(weights, make_random_generator(self._seed, k))
-        return weights / weights.sum()
+        if self._coins is None:
+            weights = self._get_word_weights(k)
+            if self._sample_parameters:
+                return draw_dirichlet(weights, make_random_generator(self._seed, k))
+            return weights / weights.sum()
 
-    def _make_word_sampler(self, k: int) -> DrawWords:
+        if self._sample_parameters:
+            return self._draw_coin_probabilities(k)
+        n_classes = self._fitted.classifier.prior.size
+        blocks = iter_blocks(self._words, n_classes, MAX_PROBABILITIES_IN_MEMORY)
+        return np.concatenate([self._coins.compute_probability(block)[:, k] for block in blocks])
+
+    def _make_word_sampler(self, k: int) -> WordSampler:
         """Return a function that draws the words of a document of a class."""
         if not self._words.size:
-            return lambda *_: self._words  # no words
+            no_words = np.empty(0, np.int64)
+            return lambda _length, _random: no_words
         probability = self.get_word_probabilities(k)
         if self._coins is not None:
-            return lambda _, random: draw_coins(probability, random)
+            return lambda _length, random: draw_coins(probability, random)
 
-        urn = Categorical(probability)
+        distribution = Categorical(probability)
         statistics = self._fitted.statistics.observed_counts
         word_counts = expand_class_cells(statistics, statistics.cell_counts, k)[self._words]
         mean_length = float(word_counts.sum() / max(statistics.class_documents[k], 1))
@@ -190,20 +193,20 @@ class DocumentGenerator:
         def draw(length: int | None, random: np.random.Generator) -> Ints:
             if length is None:
                 length = draw_length(mean_length, random)
-            return urn.draw(length, random)
+            return distribution.draw(length, random)
 
         return draw
 
     def _make_value_sampler(self, k: int) -> ValueSampler:
         """Return a function that draws the attributes of a document of a class."""
         if not self.attributes:
-            return lambda _: ()
+            return lambda _random: ()
         from nbtext.inspection.attribute_draws import make_attribute_sampler
 
         return make_attribute_sampler(self._fitted, k)
 
     def _get_word_weights(self, k: int) -> Floats:
-        """Return φ_jk of the words, or the parameters of their posterior if these are sampled."""
+        """Return φ_jk of the words, or the parameters of its posterior if φ_jk is sampled."""
         models = self._fitted.language_models
         if self._sample_parameters:
             weights = compute_dirichlet_posterior(models, self._words, k)
@@ -219,16 +222,17 @@ class DocumentGenerator:
     def _draw_coin_probabilities(self, k: int) -> Floats:
         """Draw θ_jk ~ Beta(n_1 + a, n_0 + b), the posterior of the coin of each word.
 
-        n_1 and n_0 are the documents of the class with and without the word, a and b the
-        pseudo-counts.
+        n_1 and n_0 are the documents of the class with and without the word. a and b are the
+        pseudo-counts of the two outcomes.
         """
         statistics = self._fitted.statistics
         parameters = self._fitted.parameters
-        # The mode of a Beta distribution needs 1 more per outcome than its mean.
-        map_offset = float(self._model.settings.estimate == "map")
-        absence_smoothing = self._model.settings.absence_smoothing
+        map_offset = 0.0
+        if self._model.settings.estimate == "map":
+            map_offset = 1.0  # the mode of a Beta distribution needs 1 more than its mean
         a = parameters.own_pseudo_counts.look_up(self._words, parameters.smoothing) + map_offset
         b = a
+        absence_smoothing = self._model.settings.absence_smoothing
         if absence_smoothing is not None:
             b = np.full_like(a, absence_smoothing + map_offset)
         heads = expand_class_cells(statistics, statistics.cell_documents, k)[self._words]
@@ -247,7 +251,7 @@ def _find_words(model: TextClassifier) -> Ints:
     if model.settings.char_ngrams is not None:
         from nbtext.text.ngrams import WILDCARD
 
-        # A character n-gram has a wildcard where its word continues.
+        # Leave out character n-grams. They have a wildcard where their word continues.
         text = np.frombuffer(vocabulary.text, np.uint8)
         starts_with_wildcard = text[vocabulary.bounds[:-1]] == ord(WILDCARD)
         ends_with_wildcard = text[vocabulary.bounds[1:] - 1] == ord(WILDCARD)
