@@ -1,7 +1,8 @@
 """Compute how well a model fits its data: evidence, AIC and BIC, in nats, for `nbtext inspect`.
 
-A model has parts (class prior, text, columns), each with its own criteria. `compare_models`
-compares a model with other models of the same data by their evidence.
+A model has parts (class prior, text, columns), each with its own criteria. A part other than the
+class prior is also called a component. `compare_models` compares a model with other models of the
+same data by their evidence.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ from nbtext.language_model.measures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nbtext.classifiers.base import Classifier
+    from nbtext.language_model.measures import MaximumLikelihoodFit
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.type_names import Floats
 
 CLASS_PRIOR = "class prior"
+"""Name of a part, for people."""
+
+MAX_NAMED_COMPONENTS = 3
 
 
 class PartCriteria(NamedTuple):
@@ -58,10 +63,10 @@ class PartCriteria(NamedTuple):
 
 @dataclass(frozen=True)
 class Criteria:
-    """The fit of a model to its data, in nats. Infinite if the data are impossible."""
+    """The fit of a model to its data, in nats. It is infinite if the data are impossible."""
 
     evidence: float | None
-    """Log evidence of data and labels; of the data only if the labels have no evidence.
+    """Log evidence of data and labels, or of the data only if the labels have no evidence.
 
     None if the data have no evidence.
     """
@@ -94,13 +99,12 @@ def compute_criteria(model: Classifier) -> Criteria:
     unbounded = [fit.component for fit in fits if not isfinite(fit.fit.log_likelihood)]
     if unbounded:
         raise UsageError(
-            f"AIC and BIC are not defined for {join_names(unbounded, 3)}: in a class all "
-            "documents have the same number"
+            f"AIC and BIC are not defined for {join_names(unbounded, MAX_NAMED_COMPONENTS)}: in a "
+            "class all documents have the same number"
         )
 
-    prior_kind = settings.class_prior
-    documents = statistics.observed_counts.class_documents
-    label_evidence = compute_label_log_evidence(prior_kind, model.prior, documents)
+    class_documents = statistics.observed_counts.class_documents
+    label_evidence = compute_label_log_evidence(settings.class_prior, model.prior, class_documents)
     class_evidences = _sum_evidence(fits)
     parts = _compute_part_criteria(model, fits, label_evidence)
 
@@ -127,29 +131,28 @@ def compute_criteria(model: Classifier) -> Criteria:
 def _compute_part_criteria(
     model: Classifier, fits: Sequence[ComponentFit], label_evidence: float | None
 ) -> list[PartCriteria]:
-    """Return the criteria of the class prior, then of each part that has data.
+    """Return the criteria of the class prior, then of each component that has data.
 
     Each part has its own n in the BIC. The n of the class prior is the number of documents, or for
     a model of texts only the number of tokens.
     """
     statistics = model.training.statistics
-    documents = statistics.observed_counts.class_documents
-    prior_fit = measure_label_fit(model.training.settings.class_prior, model.prior, documents)
+    class_documents = statistics.observed_counts.class_documents
+    prior_fit = measure_label_fit(model.training.settings.class_prior, model.prior, class_documents)
     if not statistics.attributes.names:
-        prior_fit = prior_fit._replace(n_observations=fits[0].fit.n_observations)
-    prior_part = ComponentFit(CLASS_PRIOR, None, prior_fit)
-    criteria = [_make_part(prior_part, label_evidence)]
-    for fit in fits:
-        if fit.fit.n_observations:
-            evidence = None if fit.evidence is None else float(np.sum(fit.evidence))
-            criteria.append(_make_part(fit, evidence))
+        only_text = fits[0].fit
+        prior_fit = prior_fit._replace(n_observations=only_text.n_observations)
+    criteria = [_make_part(CLASS_PRIOR, label_evidence, prior_fit)]
+    for component, class_evidences, fit in fits:
+        if fit.n_observations:
+            evidence = None if class_evidences is None else float(np.sum(class_evidences))
+            criteria.append(_make_part(component, evidence, fit))
     return criteria
 
 
-def _make_part(part: ComponentFit, evidence: float | None) -> PartCriteria:
-    fit = part.fit
+def _make_part(name: str, evidence: float | None, fit: MaximumLikelihoodFit) -> PartCriteria:
     return PartCriteria(
-        part=part.component,
+        part=name,
         evidence=evidence,
         log_likelihood=fit.log_likelihood,
         parameters=fit.n_parameters,
@@ -160,9 +163,9 @@ def _make_part(part: ComponentFit, evidence: float | None) -> PartCriteria:
 
 
 def estimate_labelled_classifier(model: TextClassifier) -> Classifier:
-    """Return the classifier that is estimated from the labelled documents only.
+    """Return the model's classifier, estimated from the labelled documents only.
 
-    If the model keeps all its documents, the parameters that need documents are fitted to them.
+    If the model keeps all its documents, the parameters that need documents are fitted to these.
     """
     fitted = model.fitted
     sample = model.counts.sample
@@ -171,10 +174,10 @@ def estimate_labelled_classifier(model: TextClassifier) -> Classifier:
     return restore_classifier(labelled, fitted.parameters, model.settings, documents)
 
 
-def _sum_evidence(fits: list[ComponentFit]) -> Floats | None:
-    """Return the log evidence of each class over all parts, shape (n_classes,).
+def _sum_evidence(fits: Sequence[ComponentFit]) -> Floats | None:
+    """Return the log evidence of each class, summed over components, shape (n_classes,).
 
-    Return None if a part has no prior.
+    Return None if a component has no prior.
     """
     evidences = [fit.evidence for fit in fits if fit.evidence is not None]
     if len(evidences) < len(fits):
@@ -187,6 +190,7 @@ COMPARED_PSEUDO_COUNTS = (0.01, 0.1, 1.0)
 
 FOR_EACH_CLASS = "one for each class"
 FOR_ALL_CLASSES = "one for all classes"
+"""Texts for people: which classes share a language model."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,7 @@ class ComparedModel:
     """One of several models of the same data."""
 
     data: str
-    """The names of the parts that the models have in common."""
+    """The names of the components that have data, separated by commas."""
     language_models: str
     """`FOR_EACH_CLASS` or `FOR_ALL_CLASSES`, and whether a file set the pseudo-counts."""
     smoothing: float
@@ -205,7 +209,7 @@ class ComparedModel:
     log_bayes_factor: float
     """Log evidence of the best model minus the log evidence of this model, in nats."""
     evidence_for_best: str
-    """The Bayes factor in words; "" for the best model."""
+    """The Bayes factor in words. Empty for the best model."""
 
 
 def compare_models(model: Classifier) -> list[ComparedModel]:
@@ -216,65 +220,54 @@ def compare_models(model: Classifier) -> list[ComparedModel]:
     prior, or if the data are impossible under every model.
     """
     fits = compute_component_fits(model)
-    evidence = _sum_evidence(fits)
-    if evidence is None:
+    if _sum_evidence(fits) is None:
         return []
     data = ", ".join(fit.component for fit in fits if fit.fit.n_observations)
 
     candidates = []
     log_evidences = []
-    for language_models, smoothing, class_evidences in _list_candidates(model, evidence):
+    for language_models, smoothing, classifier in _list_candidates(model):
+        class_evidences = _sum_evidence(compute_component_fits(classifier))
         if class_evidences is not None:
-            log_evidence = float(class_evidences.sum())
-            log_evidences.append(log_evidence)
-            candidates.append((data, language_models, smoothing, log_evidence))
+            candidates.append((language_models, smoothing))
+            log_evidences.append(float(class_evidences.sum()))
     if not any(map(isfinite, log_evidences)):
         return []
     posteriors = compute_model_posteriors(log_evidences)
-    models = [
-        ComparedModel(*candidate, *posterior)
-        for candidate, posterior in zip(candidates, posteriors, strict=True)
+    compared_models = [
+        ComparedModel(data, language_models, smoothing, log_evidence, *posterior)
+        for (language_models, smoothing), log_evidence, posterior in zip(
+            candidates, log_evidences, posteriors, strict=True
+        )
     ]
-    models.sort(key=lambda compared: compared.log_bayes_factor)
-    return models
+    return sorted(compared_models, key=lambda compared: compared.log_bayes_factor)
 
 
-def _list_candidates(model: Classifier, evidence: Floats) -> list[tuple[str, float, Floats | None]]:
-    """Return the model and its alternatives: distributions, smoothing and class evidences.
+def _list_candidates(model: Classifier) -> Iterator[tuple[str, float, Classifier]]:
+    """Yield the model and its alternatives: description, smoothing and classifier.
 
-    ``evidence`` is the class evidences of the model. They are None without a prior.
+    The description is `ComparedModel.language_models`.
     """
     training = model.training
-    set_by_file = not isinstance(training.settings.smoothing, str | float | int | tuple)
-    suffix = ", by the file" if set_by_file else ""
+    # All other settings of smoothing are a file with a pseudo-count per term.
+    is_set_by_file = not isinstance(training.settings.smoothing, str | float | int | tuple)
+    suffix = ", by the file" if is_set_by_file else ""
 
+    yield (FOR_EACH_CLASS + suffix, training.smoothing, model)
     all_documents = replace(training, statistics=training.statistics.all_documents)
-    one_for_all = model.refit(all_documents)
-    candidates = [
-        (FOR_EACH_CLASS + suffix, training.smoothing, evidence),
-        (
-            FOR_ALL_CLASSES + suffix,
-            training.smoothing,
-            _sum_evidence(compute_component_fits(one_for_all)),
-        ),
-    ]
+    yield (FOR_ALL_CLASSES + suffix, training.smoothing, model.refit(all_documents))
 
     models = training.estimate_language_models(training.statistics)
     # A background prior divides its pseudo-count among all terms.
     scale = models.n_outcomes if models.prior_shape == "background" else 1
     for pseudo_count in COMPARED_PSEUDO_COUNTS:
         smoothing = scale * pseudo_count
-        if smoothing == training.smoothing and not set_by_file:
+        if smoothing == training.smoothing and not is_set_by_file:  # the model itself
             continue
-        settings = replace(training.settings, smoothing=smoothing)
-        alternative = type(model).estimate(
-            replace(
-                training,
-                settings=settings,
-                smoothing=smoothing,
-                term_pseudo_counts=NO_TERM_PSEUDO_COUNTS,
-            )
+        alternative_training = replace(
+            training,
+            settings=replace(training.settings, smoothing=smoothing),
+            smoothing=smoothing,
+            term_pseudo_counts=NO_TERM_PSEUDO_COUNTS,
         )
-        class_evidences = _sum_evidence(compute_component_fits(alternative))
-        candidates.append((FOR_EACH_CLASS, smoothing, class_evidences))
-    return candidates
+        yield (FOR_EACH_CLASS, smoothing, type(model).estimate(alternative_training))
