@@ -1,13 +1,15 @@
 """Inspect the terms of a model: rank them, list the best terms of classes, look up single words.
 
-`nbtext inspect`, `select-features` and `report` use it. In formulas j is a term, k and l are
-classes, φ_jk is the probability of the term in the class, and π_k the prior of the class.
+`nbtext inspect`, `select-features` and `report` use it. A category is a value of a categorical
+attribute, and a term ``name=value``. In formulas j is a term, k and l are classes, φ_jk is the
+probability of the term in the class, and π_k the prior of the class.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -54,25 +56,28 @@ class WordCount(NamedTuple):
 
 
 def rank_model_terms(model: TextClassifier, criterion: str, top: int | None = None) -> Ranking:
-    """Return the ``top`` best terms of texts and categories by a criterion of `nbtext.selection`.
+    """Return the ``top`` best terms by a criterion of `nbtext.selection`, by default all terms.
 
-    Categories are scored in the distribution of their attribute. By default all terms are ranked.
+    Categories are scored in the distribution of their attribute.
     """
     distributions = [model.fitted.language_models]
     distributions += [attribute.language_models for attribute in _get_categorical(model)]
     prior = model.fitted.classifier.prior
     rankings = [rank_terms(models, prior, criterion, top) for models in distributions]
-    merged = Ranking(*map(np.concatenate, zip(*rankings, strict=True)))
-    best = np.lexsort((merged.terms, -merged.scores))[:top]
-    return Ranking(merged.terms[best], merged.scores[best], merged.classes[best])
+    terms = np.concatenate([ranking.terms for ranking in rankings])
+    scores = np.concatenate([ranking.scores for ranking in rankings])
+    classes = np.concatenate([ranking.classes for ranking in rankings])
+    best = np.lexsort((terms, -scores))[:top]  # by falling score, then by term
+    return Ranking(terms[best], scores[best], classes[best])
 
 
 def format_term_name(model: TextClassifier, term: int) -> str:
-    """Return the name of a term for people. The name of a category is ``name=value``."""
+    """Return the name of a term for people."""
     return display_term(model.fitted.statistics.vocabulary.get_term(term))
 
 
 def _get_categorical(model: TextClassifier) -> tuple[CategoricalAttribute, ...]:
+    """Return the distributions of the categorical attributes."""
     attributes = model.fitted.attributes
     return () if attributes is None else attributes.categorical
 
@@ -88,7 +93,7 @@ def count_surface_forms(model: TextClassifier) -> dict[int, list[WordCount]]:
     statistics = model.fitted.statistics.observed_counts
     vocabulary = statistics.vocabulary
     term_counts = statistics.term_counts
-    # Inflected words are counted as categories of an attribute of their own.
+    # Inflected words are also counted as categories of a special attribute.
     word_ids = np.flatnonzero(mask_attribute(vocabulary, INFLECTED_WORDS_ATTRIBUTE)).tolist()
     prefix = make_category_term(INFLECTED_WORDS_ATTRIBUTE, "")
     words = [vocabulary.get_term(word_id).removeprefix(prefix) for word_id in word_ids]
@@ -99,19 +104,17 @@ def count_surface_forms(model: TextClassifier) -> dict[int, list[WordCount]]:
         if term != UNKNOWN_TERM:  # a pruned model may keep an inflection of a removed term
             forms[term].append(WordCount(word, int(term_counts[word_id])))
     for term, word_counts in forms.items():
-        inflected = sum(form.occurrences for form in word_counts)
-        uninflected = int(term_counts[term]) - inflected
-        if uninflected > 0:
-            word_counts.append(WordCount(vocabulary.get_term(term), uninflected))
+        n_inflected = sum(form.occurrences for form in word_counts)
+        n_uninflected = int(term_counts[term]) - n_inflected
+        if n_uninflected > 0:
+            word_counts.append(WordCount(vocabulary.get_term(term), n_uninflected))
+        # The most frequent words come first, and equally frequent words in alphabetical order.
         word_counts.sort(key=lambda form: (-form.occurrences, form.word))
     return forms
 
 
 def find_most_frequent_forms(model: TextClassifier) -> dict[int, str]:
-    """Return the most frequent word of each stemmed term, by term id.
-
-    Among equally frequent words it is the first in alphabetical order.
-    """
+    """Return the first word of `count_surface_forms` for each stemmed term, by term id."""
     return {term: forms[0].word for term, forms in count_surface_forms(model).items()}
 
 
@@ -125,8 +128,8 @@ def replace_stems(model: TextClassifier, terms: Sequence[int]) -> list[str]:
             return words.get(term) or format_term_name(model, term)
         # An n-gram is a pair of a shorter n-gram and a single term.
         pair_index = term - vocabulary.n_single_terms
-        prefix, last_term = unpair(vocabulary.ngram_keys[pair_index : pair_index + 1])
-        return f"{replace_stem(int(prefix[0]))} {replace_stem(int(last_term[0]))}"
+        [prefix], [last_term] = unpair(vocabulary.ngram_keys[[pair_index]])
+        return f"{replace_stem(int(prefix))} {replace_stem(int(last_term))}"
 
     return [replace_stem(term) for term in terms]
 
@@ -173,7 +176,7 @@ class TermDetails:
 
 @dataclass(frozen=True)
 class WordDetails:
-    """A word and its terms. A stop word and a text without words have no terms."""
+    """A word, or a text of several words, and its terms. A stop word has no terms."""
 
     word: str
     probability_of: _ProbabilityMeaning
@@ -183,7 +186,7 @@ class WordDetails:
 def collect_word_details(model: TextClassifier, words: Sequence[str]) -> list[WordDetails]:
     """Return the terms of each word with their counts and probabilities.
 
-    A text of several words also has its n-grams. ``name=value`` is a category.
+    ``words`` may also be texts, which have n-grams, and categories.
     """
     forms = count_surface_forms(model)
     text_probabilities = choose_term_probabilities(model)
@@ -217,22 +220,21 @@ def _get_category_details(
 ) -> WordDetails:
     """Return the details of a category ``name=value``, which training may never have seen."""
     value = word.removeprefix(f"{attribute.name}=")
-    # nan for a value that documents have, and for an impossible value.
+    [term] = model.fitted.statistics.vocabulary.find([make_category_term(attribute.name, value)])
+    [unseen_pseudo_count] = attribute.get_unseen_pseudo_counts([value]).tolist()
+    is_unseen = not isnan(unseen_pseudo_count)  # nan for values of documents, impossible values
     meaning = f"of the values of {attribute.name!r}"
-    unseen_pseudo_count = float(attribute.get_unseen_pseudo_counts([value])[0])
-    is_unseen = not np.isnan(unseen_pseudo_count)
     if is_unseen:
         probabilities = TermProbabilities.from_unseen_outcome(
             attribute.language_models, meaning, unseen_pseudo_count
         )
     else:
         probabilities = TermProbabilities.from_models(attribute.language_models, meaning)
-    category = make_category_term(attribute.name, value)
-    term = model.fitted.statistics.vocabulary.find([category])[0]
-    if is_unseen or term != UNKNOWN_TERM:
-        details = _get_term_details(model, word, term, {}, probabilities)
+    is_impossible = term == UNKNOWN_TERM and not is_unseen
+    if is_impossible:
+        details = _make_unknown_term(word, forms={})
     else:
-        details = _make_unknown_term(word, {})
+        details = _get_term_details(model, word, term, {}, probabilities)
     return _make_word_details(word, probabilities, [details])
 
 
@@ -271,30 +273,31 @@ def _get_term_details(
     """Return the counts and probabilities of a term.
 
     If ``term`` is `UNKNOWN_TERM`, it is a category without documents, and ``probabilities`` are the
-    probabilities of this category.
+    probabilities of this category, whatever their argument.
     """
     statistics = model.fitted.statistics.observed_counts
     is_unseen = term == UNKNOWN_TERM
     terms = np.array([] if is_unseen else [term], np.int64)
     is_selected = is_unseen or bool(probabilities.selected[term])
     values: list[float | None] = [None for _ in statistics.classes]
-    posteriors = np.full((2, statistics.n_classes), np.nan)
+    a = np.full(statistics.n_classes, np.nan)
+    b = a
     if is_selected:
         values = probabilities.compute_probability(terms)[0].tolist()
         if probabilities.compute_posteriors is not None:
-            posteriors = np.concatenate(probabilities.compute_posteriors(terms))
+            [a], [b] = probabilities.compute_posteriors(terms)
+    intervals = _replace_nonfinite(compute_beta_intervals(a, b))
+    posteriors = _replace_nonfinite(np.column_stack((a, b)))
     # The sums over no terms are 0.
     counts = statistics.get_dense_counts(terms).sum(axis=0)
     documents = statistics.get_dense_documents(terms).sum(axis=0)
-    intervals = _replace_nonfinite(compute_beta_intervals(*posteriors))
-    parameters = _replace_nonfinite(posteriors.T)
     classes = {
         label: TermInClass(
             count=to_int_or_float(counts[k]),
             documents=to_int_or_float(documents[k]),
             probability=values[k],
             interval=intervals[k],
-            posterior=parameters[k],
+            posterior=posteriors[k],
         )
         for k, label in enumerate(statistics.classes)
     }
@@ -313,12 +316,15 @@ def _replace_nonfinite(pairs: Floats) -> list[list[float] | None]:
 def _find_terms(model: TextClassifier, word: str) -> dict[str, int]:
     """Return the terms of a text by name. A term that is not in the model is `UNKNOWN_TERM`.
 
-    The text is analysed as a document. If it is ``name:content`` and the model knows a term of that
-    field, it is analysed as that field. The names of counted features and of character n-grams are
-    terms themselves. So is a stem that the model prints, even if stemming changes it again ("hors"
-    becomes "hor"); then only known terms of the analysed text are added.
+    The text is analysed as a document. If it is ``name:content`` and the model knows a term of the
+    field ``name``, the content is analysed as this field. The names of counted features and of
+    character n-grams are terms themselves.
+
+    A text may also be a stem that the model prints, which stemming would change again ("hors" to
+    "hor"). Then the stem is the first term, and only known terms of the analysed text follow.
     """
-    word = word.encode("utf-8", "replace").decode()  # an argument may have invalid bytes
+    text = word.encode("utf-8", "replace")  # an argument may have invalid bytes
+    word = text.decode()
     vocabulary = model.fitted.statistics.vocabulary
     is_char_ngram = WILDCARD in word and model.settings.char_ngrams is not None
     if model.reading.is_counted or is_char_ngram:
@@ -326,7 +332,7 @@ def _find_terms(model: TextClassifier, word: str) -> dict[str, int]:
 
     terms = _analyse_field(model, word)
     if all(term == UNKNOWN_TERM for term in terms.values()):
-        terms = _analyse(model, clean_text(word.encode()))
+        terms = _analyse(model, clean_text(text))
     exact_term = int(vocabulary.find_terms([tuple(word.split(" "))])[0])
     if exact_term == UNKNOWN_TERM or exact_term in terms.values():
         return terms
@@ -340,20 +346,17 @@ def _analyse_field(model: TextClassifier, word: str) -> dict[str, int]:
     if not colon:
         return {}
     fields = clean_fields([(normalise_field_name(name), content.encode())])
-    return _analyse(model, b"", fields)
+    return _analyse(model, text=b"", fields=fields)
 
 
 def _analyse(model: TextClassifier, text: bytes, fields: Fields = ()) -> dict[str, int]:
-    """Return the words and n-grams of a document as terms by name."""
-    terms = {}
+    """Return the terms of a document, which are words and n-grams, by name."""
+    terms: dict[str, int | None] = {}
     for token in TokenTracer.from_model(model.fitted).trace_tokens(text, fields):
-        if token.kind != "word" or token.term is None:
-            continue
-        terms_of_token = [(token.term, token.term_id)]
-        terms_of_token += [(ngram.term, ngram.term_id) for ngram in token.ngrams]
-        for name, term_id in terms_of_token:
-            terms[name] = UNKNOWN_TERM if term_id is None else term_id
-    return terms
+        if token.kind == "word" and token.term is not None:
+            terms[token.term] = token.term_id
+            terms |= {ngram.term: ngram.term_id for ngram in token.ngrams}
+    return {name: UNKNOWN_TERM if term is None else term for name, term in terms.items()}
 
 
 class TermValue(NamedTuple):
@@ -394,20 +397,20 @@ class ClassDetails(ClassSize):
 
 
 TERM_MEASURES = ("probability", "lift", "mutual_information")
+"""Fields of `ClassDetails` with the best terms, in order."""
 
 
-def get_class_size(model: TextClassifier, number: int) -> tuple[float, float, float]:
-    """Return the fields of the `ClassSize` of a class: documents, tokens and prior."""
-    documents = model.counts.labelled_statistics.class_documents[number]
+def get_class_size(model: TextClassifier, k: int) -> tuple[float, float, float]:
+    """Return the fields of a `ClassSize`: documents, tokens and prior of the class ``k``."""
     return (
-        to_int_or_float(documents),
-        to_int_or_float(model.fitted.class_tokens[number]),
-        float(model.fitted.classifier.prior[number]),
+        to_int_or_float(model.counts.labelled_statistics.class_documents[k]),
+        to_int_or_float(model.fitted.class_tokens[k]),
+        float(model.fitted.classifier.prior[k]),
     )
 
 
 class _Measurements(NamedTuple):
-    """Values of a block of terms in some classes, by one or more measures."""
+    """Values of a block of terms in some classes, by one measure or more."""
 
     values: list[Floats]
     """A table for each measure, shape (n_terms, n_classes). Larger values are better."""
@@ -430,10 +433,12 @@ class _BestTerms:
         candidates = np.concatenate((self.terms, terms[is_positive]))
         candidate_values = np.concatenate((self.values, values[is_positive]))
         candidate_ties = np.concatenate((self._tie_breakers, tie_breakers[is_positive]))
-        order = np.lexsort((candidates, -candidate_ties, -candidate_values))[: self._top]
-        self.terms = candidates[order]
-        self.values = candidate_values[order]
-        self._tie_breakers = candidate_ties[order]
+        # By value and tie breaker, largest first, then by term.
+        order = np.lexsort((candidates, -candidate_ties, -candidate_values))
+        best = order[: self._top]
+        self.terms = candidates[best]
+        self.values = candidate_values[best]
+        self._tie_breakers = candidate_ties[best]
 
 
 def collect_class_details(
@@ -450,13 +455,14 @@ def collect_class_details(
     meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
 
     def measure(terms: Ints) -> _Measurements:
+        """Return the values of terms by each of `TERM_MEASURES`."""
         probability = probabilities.compute_probability(terms)
         if probabilities.compute_corpus_probability is None:
             corpus_probability = (probability * prior).sum(axis=1, keepdims=True)
         else:
             corpus_probability = probabilities.compute_corpus_probability(terms)
         lift = compute_lift(probability, corpus_probability)
-        summands = mutual_information(models, prior, terms)[0]
+        summands, _ = mutual_information(models, prior, terms)
         values = [table[:, classes] for table in (probability, lift, summands)]
         return _Measurements(values, tie_breaker=probability[:, classes])
 
@@ -466,13 +472,11 @@ def collect_class_details(
         top,
         n_measures=len(TERM_MEASURES),
         measure=measure,
-        n_values=prior.size,
+        n_values_per_term=prior.size,
     )
     return {
-        label: ClassDetails(*get_class_size(model, number), meaning, *terms_by_measure)
-        for label, number, terms_by_measure in zip(
-            labels, classes.tolist(), best_terms, strict=True
-        )
+        label: ClassDetails(*get_class_size(model, k), meaning, *terms_by_measure)
+        for label, k, terms_by_measure in zip(labels, classes.tolist(), best_terms, strict=True)
     }
 
 
@@ -486,23 +490,28 @@ def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple
     prior = model.fitted.classifier.prior
     size_order = np.argsort(-model.fitted.statistics.class_documents, kind="stable")
     classes = np.sort(size_order[:max_classes])
-    is_sparse = uses_sparse_sum(models, prior)  # then only these classes are computed
+    is_sparse = uses_sparse_sum(models, prior)
 
     def measure(terms: Ints) -> _Measurements:
         if is_sparse:
             summands = compute_sparse_summands(models, prior, terms, classes)
         else:
-            summands = mutual_information(models, prior, terms)[0][:, classes]
+            all_summands, _ = mutual_information(models, prior, terms)
+            summands = all_summands[:, classes]
         no_tie_breaker = np.zeros_like(summands)
         return _Measurements([summands], no_tie_breaker)
 
-    n_values = classes.size if is_sparse else prior.size
     best_terms = _find_best_terms(
-        model, classes, top, n_measures=1, measure=measure, n_values=n_values
+        model,
+        classes,
+        top,
+        n_measures=1,
+        measure=measure,
+        n_values_per_term=classes.size if is_sparse else prior.size,
     )
     return tuple(
-        ClassTerms(model.classes[number], terms)
-        for number, (terms,) in zip(classes.tolist(), best_terms, strict=True)
+        ClassTerms(model.classes[k], terms)
+        for k, [terms] in zip(classes.tolist(), best_terms, strict=True)
     )
 
 
@@ -510,16 +519,17 @@ def compute_lift(probability: Floats, corpus_probability: Floats) -> Floats:
     """Return φ_jk / Σ_l φ_jl π_l, how much more probable terms are in a class than in the corpus.
 
     ``probability`` is φ_jk, shape (n, n_classes), and ``corpus_probability`` the sum, shape (n, 1).
-    The result has shape (n, n_classes).
+    The result has shape (n, n_classes). x / 0 is infinite, but 0 / 0 is 0.
 
     Source: M. Taddy, On estimation and selection for topic models (2012).
     """
     # Relative frequencies as denominator would rank the rarest terms first, because smoothing
     # raises their probabilities most.
+    lift_without_denominator = np.where(probability > 0, np.inf, 0.0)
     return np.divide(
         probability,
         corpus_probability,
-        out=np.where(probability > 0, np.inf, 0.0),
+        out=lift_without_denominator,
         where=corpus_probability > 0,
     )
 
@@ -531,26 +541,31 @@ def _find_best_terms(
     *,
     n_measures: int,
     measure: Callable[[Ints], _Measurements],
-    n_values: int,
+    n_values_per_term: int,
 ) -> list[list[list[TermValue]]]:
     """Return the ``top`` selected terms with values above 0, for each class and each measure.
 
-    ``measure`` returns the values of a block of terms, and computes ``n_values`` per term for it.
-    Terms that are equal in value and tie breaker are in the order of the vocabulary.
+    ``measure`` returns the values of a block of terms. Blocks are so small that
+    ``n_values_per_term`` fit in memory. Terms that are equal in value and tie breaker are in the
+    order of the vocabulary.
     """
-    best = [[_BestTerms(top) for _ in range(n_measures)] for _ in range(classes.size)]
+    best_terms = [[_BestTerms(top) for _ in range(n_measures)] for _ in range(classes.size)]
     selected_terms = np.flatnonzero(model.fitted.language_models.selected)
-    for terms in iter_blocks(selected_terms, n_values, MAX_PROBABILITIES_IN_MEMORY):
+    for terms in iter_blocks(selected_terms, n_values_per_term, MAX_PROBABILITIES_IN_MEMORY):
         values, tie_breaker = measure(terms)
-        for column, class_best in enumerate(best):
-            for table, measure_best in zip(values, class_best, strict=True):
-                measure_best.add(terms, table[:, column], tie_breaker[:, column])
+        for column, best_by_measure in enumerate(best_terms):
+            for table, best in zip(values, best_by_measure, strict=True):
+                best.add(terms, table[:, column], tie_breaker[:, column])
     return [
-        [_make_term_values(model, measure_best) for measure_best in class_best]
-        for class_best in best
+        [_make_term_values(model, best) for best in best_by_measure]
+        for best_by_measure in best_terms
     ]
 
 
 def _make_term_values(model: TextClassifier, best: _BestTerms) -> list[TermValue]:
-    get_term = model.fitted.statistics.vocabulary.get_term
-    return list(map(TermValue, map(get_term, best.terms.tolist()), best.values.tolist()))
+    """Return the names of terms with their values."""
+    vocabulary = model.fitted.statistics.vocabulary
+    return [
+        TermValue(vocabulary.get_term(term), value)
+        for term, value in zip(best.terms.tolist(), best.values.tolist(), strict=True)
+    ]
