@@ -1,10 +1,11 @@
 """Make functions that draw the attributes of a document from their distributions in a class.
 
-`nbtext.inspection.generation` uses them. In formulas k is a class.
+`nbtext.inspection.generation` uses them. k is the index of the class.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,73 +26,72 @@ if TYPE_CHECKING:
     from nbtext.language_model.sampling import ValueSampler
 
 
-def make_attribute_sampler(model: FittedModel, label: int) -> ValueSampler:
+def make_attribute_sampler(model: FittedModel, k: int) -> ValueSampler:
     """Return a function that draws all attributes of a document of a class.
 
-    ``label`` is the index of the class. The values are in the order of the attributes' names. A
-    value without a distribution is None.
+    The values are in the order of the attributes' names. A value without a distribution is None.
     """
-    samplers = list(_make_samplers(model, label))
-    return lambda random: [value for draw in samplers for value in draw(random)]
+    samplers = list(_make_samplers(model, k))
+    return lambda random: list(chain.from_iterable(draw(random) for draw in samplers))
 
 
-def _make_samplers(model: FittedModel, label: int) -> Iterator[ValueSampler]:
+def _make_samplers(model: FittedModel, k: int) -> Iterator[ValueSampler]:
     """Yield samplers in the order of the attributes: categories, counts, then numbers."""
     distributions = model.attributes
     if distributions is None:
         return
     for attribute in distributions.categorical:
-        yield make_category_sampler(attribute, label)
+        yield _make_category_sampler(attribute, k)
     if distributions.counts is not None:
-        yield make_count_sampler(distributions.counts, label)
+        yield _make_count_sampler(distributions.counts, k)
     if distributions.numbers is not None:
-        yield make_number_sampler(distributions.numbers, label)
+        yield _make_number_sampler(distributions.numbers, k)
     if model.text_classifier.HAS_NUMBER_FEATURES:
-        yield make_feature_sampler(model.text_classifier, label)
+        yield make_feature_sampler(model.text_classifier, k)
 
 
-def make_category_sampler(attribute: CategoricalAttribute, label: int) -> ValueSampler:
-    """Return a function that draws a category a ~ φ_k.
+def _make_category_sampler(attribute: CategoricalAttribute, k: int) -> ValueSampler:
+    """Return a function that draws a category a ~ φ_k, as a list of one value.
 
     φ_k are the probabilities of the categories in the class. Categories that training never saw
-    are called "unseen 1", "unseen 2" and so on. The function draws None if all probabilities are 0.
+    are called "unseen 1", "unseen 2" and so on. The value is None if all probabilities are 0.
     """
-    distribution = attribute.language_models
-    vocabulary = distribution.statistics.vocabulary
-    n_unseen = distribution.n_unseen_outcomes
-    terms = np.flatnonzero(distribution.selected)
+    models = attribute.language_models
+    vocabulary = models.statistics.vocabulary
+    n_unseen = models.n_unseen_outcomes
+    terms = np.flatnonzero(models.selected)
     unseen_weight = 0.0
     if n_unseen:
-        unseen_weight = distribution.estimate_unseen_outcome_probability()[label]
-    weights = np.append(distribution.compute_probability(terms)[:, label], unseen_weight)
+        unseen_weight = models.estimate_unseen_outcome_probability()[k]
+    weights = np.append(models.compute_probability(terms)[:, k], unseen_weight)
     if not np.any(weights > 0):
-        return lambda _: [None]
+        return lambda _random: [None]
 
-    urn = Categorical(weights)
-    prefix_length = len(make_category_term(attribute.name, ""))
+    distribution = Categorical(weights)
+    prefix = make_category_term(attribute.name, "")
 
     def draw(random: np.random.Generator) -> list[str]:
-        index = int(urn.draw(1, random)[0])  # the index after the terms is an unseen category
+        [index] = distribution.draw(1, random).tolist()
         if index < terms.size:
-            return [vocabulary.get_term(int(terms[index]))[prefix_length:]]
+            return [vocabulary.get_term(int(terms[index])).removeprefix(prefix)]
         return [f"unseen {random.integers(n_unseen) + 1}"]
 
     return draw
 
 
-def make_count_sampler(counts: PoissonAttributes, label: int) -> ValueSampler:
+def _make_count_sampler(counts: PoissonAttributes, k: int) -> ValueSampler:
     """Return a function that draws counts from Poisson distributions with the means λ_k."""
-    return lambda random: random.poisson(counts.rates[label]).tolist()
+    return lambda random: random.poisson(counts.rates[k]).tolist()
 
 
-def make_number_sampler(numbers: NormalAttributes, label: int) -> ValueSampler:
+def _make_number_sampler(numbers: NormalAttributes, k: int) -> ValueSampler:
     """Return a function that draws numbers from N(μ_k, σ²_k)."""
-    means = numbers.means[label]
-    deviations = np.sqrt(numbers.variances[label])
+    means = numbers.means[k]
+    deviations = np.sqrt(numbers.variances[k])
     return lambda random: random.normal(means, deviations).tolist()
 
 
-def make_feature_sampler(classifier: Classifier, label: int) -> ValueSampler:
+def make_feature_sampler(classifier: Classifier, k: int) -> ValueSampler:
     """Return a function that draws the numbers that are features of the text's classifier.
 
     Only Gaussian classifiers have a distribution of these numbers. For the other classifiers the
@@ -101,14 +101,14 @@ def make_feature_sampler(classifier: Classifier, label: int) -> ValueSampler:
 
     if not isinstance(classifier, GaussianDiscriminantAnalysis):
         names = classifier.training.statistics.attributes.numeric
-        return lambda _: [None for _ in names]
+        return lambda _random: [None for _ in names]
 
     n_latent = classifier.latent_space.projection.shape[1]
     numbers = classifier.number_standardizer
     gaussians = classifier.gaussians
 
     def draw(random: np.random.Generator) -> list[float]:
-        features = gaussians.draw(label, random)[n_latent:]  # latent features come first
+        features = gaussians.draw(k, random)[n_latent:]  # latent features come first
         values: list[float] = (numbers.centres + numbers.scales * features).tolist()
         return values
 

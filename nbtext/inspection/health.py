@@ -1,7 +1,4 @@
-"""Check an installation for `nbtext doctor`: packages, the model file and its directory.
-
-Nothing is changed.
-"""
+"""Check an installation for `nbtext doctor`: packages, the model file and its directory."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "clic
 """Required packages, by the names under which they are installed."""
 
 OPTIONAL_PACKAGES = {"distributed": ("--scheduler", "pip install 'nbtext[dask]'")}
-"""Optional packages by name: the feature that needs the package, the command to install it."""
+"""Optional packages by name, each with the feature that needs it and the command to install it."""
 
 COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 """Modules that a Python may lack, each with the compression that needs it."""
@@ -48,18 +45,18 @@ COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 DISK_BLOCK_BYTES = 4096
 
 MIN_FREE_MODELS = 3
-"""Models that a directory should have room for: the new one, the old one and a backup."""
+"""Number of models that a directory should have room for: the new, the old and a backup."""
 
 
 @dataclass(frozen=True)
 class FailedCheck(Finding):
-    """A failed check, with the error with which other commands would end."""
+    """A failed check, with the error that other commands would report."""
 
     problem: NbtextError | None = field(default=None, metadata=NOT_IN_JSON)
 
 
 def check_installation(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
-    """Check this installation and the model at ``path``, and report every problem as a finding.
+    """Check this installation and the model at ``path``, and yield the findings.
 
     A missing model is a failure if ``path_is_explicit``, which means that the user set the path.
     Otherwise it is a warning.
@@ -67,8 +64,9 @@ def check_installation(path: str, *, path_is_explicit: bool) -> Iterator[Finding
     yield _check_python()
     yield from _check_packages()
     for name, (feature, command) in OPTIONAL_PACKAGES.items():
-        detail = f"{name} {_find_version(name)}"
-        if _find_version(name) is None:
+        installed = _find_version(name)
+        detail = f"{name} {installed}"
+        if installed is None:
             detail = f"{name} is not installed; only {feature} needs it ({command})"
         yield Finding("optional", PASSED, detail)
     yield from _check_model(path, path_is_explicit=path_is_explicit)
@@ -89,10 +87,12 @@ def _get_python_version() -> str:
 
 
 def _check_python() -> Finding:
+    """Return the versions and the system, with a warning if compressions are missing."""
     system = os.uname()
-    n_processors = os.cpu_count() or 1  # None if it cannot be found out
-    if hasattr(os, "sched_getaffinity"):  # macOS has none
+    if hasattr(os, "sched_getaffinity"):
         n_processors = len(os.sched_getaffinity(0))
+    else:  # macOS
+        n_processors = os.cpu_count() or 1  # None if it cannot be found out
     detail = (
         f"nbtext {__version__}, Python {_get_python_version()}, {system.sysname} "
         f"{system.machine}, processors: {n_processors}"
@@ -120,12 +120,12 @@ def _check_packages() -> Iterator[Finding]:
     yield Finding("packages", PASSED, detail)
 
     for name, installed in installed_versions.items():
-        required = min_versions.get(name.lower(), "")  # "" if the metadata are missing
-        requirement = f"{name}>={required}" if required else name
+        required = min_versions.get(name.lower())  # None if the metadata are missing
+        requirement = name if required is None else f"{name}>={required}"
         fix = f"pip install '{requirement}'"
         if installed is None:
             yield Finding("packages", WARNING, f"{name} is not installed", fix)
-        elif _split_version(installed) < _split_version(required):
+        elif required is not None and _split_version(installed) < _split_version(required):
             detail = f"{name} {installed} is older than {required}, which nbtext needs"
             yield Finding("packages", WARNING, detail, fix)
 
@@ -133,7 +133,7 @@ def _check_packages() -> Iterator[Finding]:
 def _read_min_versions() -> dict[str, str]:
     """Return the oldest supported version of each package, from the metadata of nbtext.
 
-    The result is empty if nbtext runs from a checkout that is not installed.
+    The names of packages are in lower case. The result is empty if nbtext is not installed.
     """
     try:
         requirements = requires("nbtext") or []
@@ -142,13 +142,14 @@ def _read_min_versions() -> dict[str, str]:
     versions = {}
     for requirement in requirements:
         match = re.fullmatch(r"([\w.-]+)>=([\d.]+)", requirement.replace(" ", ""))
-        if match is not None:
-            versions[match[1].lower()] = match[2]
+        if match is not None:  # other requirements are of optional packages
+            name, min_version = match.groups()
+            versions[name.lower()] = min_version
     return versions
 
 
 def _split_version(version_text: str) -> tuple[int, ...]:
-    """Return the numbers of a version, for comparisons; () for an empty text."""
+    """Return the numbers of a version, for comparisons."""
     return tuple(int(number) for number in re.findall(r"\d+", version_text))
 
 
@@ -161,14 +162,15 @@ def _find_version(name: str) -> str | None:
 
 
 def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
-    """Read and load the model, and compare the packages that it was written with."""
-    if not os.path.lexists(path) and not path_is_explicit:
+    """Load the model, and compare its packages with the installed packages."""
+    if not path_is_explicit and not os.path.lexists(path):
         fix = "nbtext train CORPUS makes one; --model names another"
         yield Finding("model", WARNING, f"{path}: there is none yet", fix)
         return
 
     try:
-        size = len(read_model_bytes(path))  # includes the ledger, which `load` does not read
+        # Read the whole file, because `load` does not read the ledger.
+        size = len(read_model_bytes(path))
     except ModelError as problem:
         yield _report_unreadable_model(path, problem)
         return
@@ -184,16 +186,14 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
         return
     yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe_model(fitted)}")
 
-    for name, trained_with in fitted.written_by.items():
-        if name not in PACKAGES:
-            continue
-        installed = _find_version(name)
-        if installed is not None and installed != trained_with:
+    for name, model_version in fitted.written_by.items():
+        installed = _find_version(name) if name in PACKAGES else None
+        if installed is not None and installed != model_version:
             detail = (
-                f"its stems are those of {name} {trained_with}, and {name} {installed} is "
+                f"its stems are those of {name} {model_version}, and {name} {installed} is "
                 "installed: some may differ"
             )
-            fix = f"train again, or pip install '{name}=={trained_with}'"
+            fix = f"train again, or pip install '{name}=={model_version}'"
             yield Finding("model", WARNING, detail, fix)
 
 
@@ -206,7 +206,7 @@ def _check_folder(path: str) -> Iterator[Finding]:
     """Check that a model can be written to ``path`` now: permissions, free space and lock."""
     try:
         target = check_replaceable(path)
-        # Write a file: only this finds exceeded quotas and full or read-only disks.
+        # Only writing a file finds exceeded quotas and full or read-only disks.
         with tempfile.TemporaryFile(dir=target.parent) as file:
             file.write(bytes(DISK_BLOCK_BYTES))
             file.flush()
@@ -223,7 +223,7 @@ def _check_folder(path: str) -> Iterator[Finding]:
     yield _check_free_space(target)
 
     try:
-        with lock_path(path, 0):
+        with lock_path(path, timeout=0):
             yield Finding("lock", PASSED, "free: no other process is writing the model")
     except (LockedError, PathError) as problem:
         fix = "wait for it to end" if isinstance(problem, LockedError) else problem.hint
@@ -239,7 +239,7 @@ def _report_unwritable_folder(problem: PathError) -> FailedCheck:
 
 
 def _check_free_space(target: Path) -> Finding:
-    """Compare the free space in the directory of a model with the size of the model."""
+    """Compare the free space in the directory of a model with the size of models."""
     free_bytes = shutil.disk_usage(target.parent).free
     model_bytes = target.stat().st_size if target.exists() else 0
     detail = f"{target.parent}: can be written, {free_bytes / 1e9:,.1f} GB free"

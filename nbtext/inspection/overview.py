@@ -1,6 +1,6 @@
 """Describe a model for `nbtext inspect`: sizes, settings, classes, attributes, and perplexity.
 
-`nbtext.report.models` prints the records, and their fields are keys of the JSON output.
+`nbtext.report.models` prints the dataclasses. Their fields are keys of the JSON output.
 """
 
 from __future__ import annotations
@@ -64,43 +64,44 @@ def compute_perplexities(model: TextClassifier, documents: Iterable[Document]) -
     A document with several labels counts for each of them. Raise `UsageError` if no document has a
     class of the model.
     """
-    class_numbers = {label: number for number, label in enumerate(model.classes)}
-    sums = HeldOutText.empty(len(class_numbers))
+    class_indices = {label: k for k, label in enumerate(model.classes)}
+    sums = HeldOutText.empty(len(class_indices))
     unknown_labels = Counter[str]()
     for block in split_into_blocks(documents, count_document_bytes):
         known_documents = []
-        known_classes = []
+        classes = []
         for document in block:
             for label in list_labels(document.label or ""):
-                if label in class_numbers:
+                if label in class_indices:
                     known_documents.append(document)
-                    known_classes.append(class_numbers[label])
+                    classes.append(class_indices[label])
                 else:
                     unknown_labels[label] += 1
         if known_documents:
             matrix = model.fitted.count_texts(*collect_contents(known_documents))
             block_sums = measure_held_out_text(
-                model.fitted.language_models, matrix, np.array(known_classes)
+                model.fitted.language_models, matrix, np.array(classes)
             )
             sums = sums.merge(block_sums)
     if not sums.documents.any():
         raise UsageError("the corpus has no document of a class that the model knows")
-    overall = HeldOutText(*(column.sum(keepdims=True) for column in sums))
+    total = HeldOutText(*(column.sum(keepdims=True) for column in sums))  # of shape (1,)
     return Perplexities(
         classes=dict(zip(model.classes, _make_perplexities(sums), strict=True)),
-        all=_make_perplexities(overall)[0],
+        all=_make_perplexities(total)[0],
         unknown_labels=dict(sorted(unknown_labels.items())),
     )
 
 
 def _make_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
-    """Return a record per class."""
+    """Return the perplexity of each class."""
+    # The fields of a `ClassPerplexity` are those of the sums, then the perplexity.
     columns = [column.tolist() for column in (*sums, sums.perplexity)]
     return [ClassPerplexity(*values) for values in zip(*columns, strict=True)]
 
 
 MAX_CATEGORIES = 100
-"""Number of categories of an attribute that are listed: the ones with most documents."""
+"""Number of categories that are listed. They are the categories with most documents."""
 
 BOUNDARY_DECIMALS = 9
 """Decimals of weights and biases of a Gaussian model."""
@@ -160,34 +161,30 @@ def build_attribute_overviews(
         for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
 
-    for column, name in enumerate(names.counts):
-        parameters = {}
-        if attributes.counts is not None:
-            parameters["rate"] = attributes.counts.rates[:, column]
-        overviews[name] = _describe_number(model, "count", column, parameters, number_weights)
-    for column, name in enumerate(names.numeric):
-        parameters = {}
-        if attributes.numbers is not None:
-            parameters["mean"] = attributes.numbers.means[:, column]
-            parameters["standard_deviation"] = np.sqrt(attributes.numbers.variances[:, column])
-        row = len(names.counts) + column
-        overviews[name] = _describe_number(model, "numeric", row, parameters, number_weights)
+    for index, name in enumerate((*names.counts, *names.numeric)):
+        kind = "count"
+        parameters: dict[str, Floats] = {}
+        column = index - len(names.counts)
+        if column >= 0:
+            kind = "numeric"
+            if attributes.numbers is not None:
+                parameters["mean"] = attributes.numbers.means[:, column]
+                parameters["standard_deviation"] = np.sqrt(attributes.numbers.variances[:, column])
+        elif attributes.counts is not None:
+            parameters["rate"] = attributes.counts.rates[:, index]
+        if number_weights is not None:
+            parameters["weight"] = number_weights[index]
+        overviews[name] = _describe_number(model, kind, index, parameters)
     return overviews
 
 
 def _describe_number(
-    model: TextClassifier,
-    kind: str,
-    row: int,
-    parameters: dict[str, Floats],
-    number_weights: Floats | None,
+    model: TextClassifier, kind: str, index: int, parameters: Mapping[str, Floats]
 ) -> AttributeOverview:
-    """Return the overview of a count or number, which is a ``row`` of ``number_weights``.
+    """Return the overview of a count or number. ``index`` is its index among counts and numbers.
 
     ``parameters`` are the parameters of its distributions by name, each of shape (n_classes,).
     """
-    if number_weights is not None:
-        parameters["weight"] = number_weights[row]
     classes = {}
     if parameters:
         for k, label in enumerate(model.classes):
@@ -195,7 +192,7 @@ def _describe_number(
     n_documents = 0
     moments = model.fitted.statistics.moments
     if moments is not None:
-        n_documents = int(moments.documents[:, row].sum())
+        n_documents = int(moments.documents[:, index].sum())
     return AttributeOverview(kind, n_documents, classes)
 
 
@@ -208,7 +205,10 @@ def _describe_categories(
     terms = np.flatnonzero(distribution.selected)
     frequency_order = np.argsort(-term_documents[terms], kind="stable")
     listed_terms = np.sort(terms[frequency_order[:MAX_CATEGORIES]])
-    names = [format_term_name(model, term).split("=", 1)[1] for term in listed_terms.tolist()]
+    names = []
+    for term in listed_terms.tolist():
+        _, category = format_term_name(model, term).split("=", maxsplit=1)
+        names.append(category)
 
     probability = distribution.compute_probability(listed_terms)
     if distribution.n_unseen_outcomes:
@@ -260,7 +260,7 @@ class CalibrationOverview:
 class ClassBoundary:
     """The discriminant function of a class in a Gaussian model, w_0 + wᵀx + xᵀWx.
 
-    Between two classes the boundary is where their functions are equal. Features are in their
+    The boundary between two classes is where their functions are equal. Features are in their
     original units.
     """
 
@@ -269,7 +269,7 @@ class ClassBoundary:
     w: list[float]
     """Weights of the latent features, then of the numeric attributes."""
     matrix: list[list[float]] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
-    """W_k; None if boundaries are linear."""
+    """W. None if boundaries are linear."""
     mean: list[float] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     """None if there are latent features."""
     covariance: list[list[float]] | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
@@ -300,7 +300,7 @@ class UnlabelledOverview:
 
     documents: int
     weight: float
-    """λ, the factor of their counts; 0 if they do not improve the model."""
+    """λ, the factor of their counts. 0 if they do not improve the model."""
     terms: int
     """Terms that occur in no labelled document."""
     log_loss: dict[str, float]
@@ -331,7 +331,7 @@ class Overview:
     selected_terms: int
     ngrams: int
     fields: dict[str, int] | None = field(metadata=JSON_UNLESS_EMPTY)
-    """Number of single terms by field, largest first; None without fields."""
+    """Number of single terms by field, largest first. None without fields."""
     smoothing: float
     terms_with_own_smoothing: int
     choices: Choices
@@ -345,7 +345,7 @@ class Overview:
     attributes: AttributeOverviews
     sample: _SampleOverview
     seeds: dict[str, dict[str, float]] | None = field(metadata=JSON_UNLESS_EMPTY)
-    """Pseudo-counts of seed words, by class and term; None without seed words."""
+    """Pseudo-counts of seed words, by class and term. None without seed words."""
     unlabelled: UnlabelledOverview | None = field(metadata=JSON_UNLESS_EMPTY)
     training: Mapping[str, ParsedJson]
     reading: Mapping[str, ParsedJson]
@@ -357,7 +357,7 @@ class Overview:
 def build_overview(model: TextClassifier, top: int) -> Overview:
     """Return an overview of a model, with up to ``top`` terms of each class.
 
-    These are the terms that contribute most mutual information to the class.
+    These are the terms with most mutual information that indicate the class.
     """
     statistics = model.counts.labelled_statistics
     sample = model.counts.sample
@@ -416,9 +416,9 @@ def _describe_unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
     if unlabelled is None:
         return None
     labelled = model.counts.labelled_statistics
-    # Without a layer of their counts, the unlabelled documents are not used.
     weight = 0.0
     classes = dict.fromkeys(labelled.classes, 0.0)
+    # There is one layer, their counts, or no layer if the unlabelled documents are not used.
     for layer_weight, layer in model.counts.table.iter_derived_layers():
         weight = layer_weight
         class_documents = (layer.class_documents / layer.unit).tolist()
@@ -449,6 +449,7 @@ def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
     vocabulary = model.fitted.statistics.vocabulary
     terms = np.flatnonzero(mask_field_terms(vocabulary) & model.fitted.text_terms).tolist()
     counts = Counter(vocabulary.get_term(term).partition(":")[0] for term in terms)
+    # The largest fields come first, and equally large fields in alphabetical order.
     fields = sorted(counts, key=lambda name: (-counts[name], name))
     return {name: counts[name] for name in fields} or None
 
@@ -464,13 +465,13 @@ def _describe_boundary(
     bias = np.round(boundary.bias, BOUNDARY_DECIMALS).tolist()
 
     def split_by_class(values: Floats | None) -> list[Any]:
-        """Return values per class, None if there are none.
+        """Return the value of each class, None if there are no values.
 
         Values of shape (1, …) are the same for all classes.
         """
         if values is None:
             return [None for _ in range(n_classes)]
-        return np.resize(values, (n_classes, *values.shape[1:])).tolist()
+        return np.broadcast_to(values, (n_classes, *values.shape[1:])).tolist()
 
     matrices = split_by_class(boundary.matrices)
     means = split_by_class(boundary.means)
@@ -499,22 +500,24 @@ def _describe_two_class_weights(
     terms, weights, b = boundary
     order = np.argsort(-weights, kind="stable")
     if order.size > 2 * top:
-        order = np.concatenate((order[:top], order[order.size - top :]))
+        start_of_last = order.size - top
+        order = np.concatenate((order[:top], order[start_of_last:]))
     term_weights = {
-        format_term_name(model, int(terms[index])): float(weights[index])
-        for index in order.tolist()
+        format_term_name(model, term): weight
+        for term, weight in zip(terms[order].tolist(), weights[order].tolist(), strict=True)
     }
     return TwoClassWeights(b, term_weights)
 
 
 def _find_top_terms(model: TextClassifier, top: int) -> list[list[str]]:
     """Return the names of up to ``top`` terms of each class, best first."""
-    if not top:
+    if top == 0:  # ranking takes long
         return [[] for _ in model.classes]
     ranked = rank_model_terms(model, "mutual-information")
-    class_order = np.argsort(ranked.classes, kind="stable")
-    ends = np.cumsum(np.bincount(ranked.classes, minlength=len(model.classes)))
+    class_order = np.argsort(ranked.classes, kind="stable")  # best first in each class
+    class_sizes = np.bincount(ranked.classes, minlength=len(model.classes))
+    inner_bounds = np.cumsum(class_sizes)[:-1]
     return [
         [format_term_name(model, term) for term in terms[:top].tolist()]
-        for terms in np.split(ranked.terms[class_order], ends[:-1])
+        for terms in np.split(ranked.terms[class_order], inner_bounds)
     ]
