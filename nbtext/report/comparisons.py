@@ -44,7 +44,10 @@ if TYPE_CHECKING:
     from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult
 
     Trial = Mapping[str, Any]
-    """An item of ``settings`` in the JSON of `nbtext tune`: a setting that was evaluated."""
+    """An item of ``settings`` in the JSON of `nbtext tune`: a setting and its evaluation.
+
+    ``better`` is true if the setting is significantly better than the default.
+    """
 
 MAX_CHANGES = 10
 """Rows of the table of changed predictions."""
@@ -91,8 +94,8 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
     )
     changes = ""
     if result.changed:
-        rows = result.changes[:MAX_CHANGES]
-        changes = format_table(CHANGE_COLUMNS, rows, "most frequent changes")
+        most_frequent = result.changes[:MAX_CHANGES]
+        changes = format_table(CHANGE_COLUMNS, most_frequent, "most frequent changes")
     print_blocks(
         format_listing(summary),
         format_named_table("figure", METRIC_COLUMNS, metrics),
@@ -128,8 +131,8 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
         if first_titles:
             titles = f"{', '.join(first_titles)} and {titles}"
         sentences.append(f"Beyond chance they do not differ in {titles}.")
-    n_documents = format_quantity(result.n, "document")
-    sentences.append(f"B answers otherwise than A for {result.changed:,} of {n_documents}.")
+    documents = format_quantity(result.n, "document")
+    sentences.append(f"B answers otherwise than A for {result.changed:,} of {documents}.")
     return sentences
 
 
@@ -448,9 +451,9 @@ def _print_drift_history(
         f"the share that differs{legend}",
         last_name: f"moved: {', '.join(changes)}" if changes else "nothing moved",
     }
-    if n_skipped:
-        n_runs = format_quantity(n_skipped, "run")
-        notes["left out"] = f"{n_runs} of another model file, or of an older nbtext"
+    if n_skipped > 0:
+        skipped_runs = format_quantity(n_skipped, "run")
+        notes["left out"] = f"{skipped_runs} of another model file, or of an older nbtext"
     headings = ("run", "documents", *DRIFT_METRIC_TITLES.values())
     print_blocks(
         format_grid(headings, rows, numeric_columns=range(1, len(headings))),
@@ -462,7 +465,8 @@ def _format_distance(drift: MetricDrift) -> str:
     """Return a distance with * if it is significant, "-" if it is unknown."""
     if drift.distance is None:
         return "-"
-    return f"{drift.distance:.2f}{'*' if drift.is_significant else ' '}"
+    mark = "*" if drift.is_significant else " "
+    return f"{drift.distance:.2f}{mark}"
 
 
 def _format_change(drift: MetricDrift) -> str:

@@ -164,8 +164,10 @@ def _format_metrics_and_classes(
     if result.mistakes:
         blocks.append(_format_confusions(result))
 
-    for column, slices in (result.slices or {}).items():
-        blocks.append(format_named_table(column, SLICE_COLUMNS, slices.items(), f"by {column}"))
+    if result.slices is not None:
+        for column, slices in result.slices.items():
+            table = format_named_table(column, SLICE_COLUMNS, slices.items(), f"by {column}")
+            blocks.append(table)
 
     if show_all and sys.stdout.isatty():
         bars = _format_reliability_bars(result.reliability)
@@ -241,7 +243,7 @@ def _list_main_metrics(
 
 
 def _describe_threshold(threshold: PredictionThreshold) -> str:
-    """Return the conditions, for the likelihood and the probability, under which costs decide."""
+    """Return when costs make a class the prediction, by likelihood ratio and by probability."""
     answer = threshold.answer
     likelihoods = f"p(d | {answer}) / p(d | {threshold.against})"
     return (
@@ -278,14 +280,15 @@ def _format_known_class_loss(result: EvaluationResult) -> str:
     known = result.known
     if known.n == result.n or known.log_loss is None:
         return ""
-    n_documents = format_quantity(known.n, "document")
-    return f"  ({format_number(known.log_loss)} for {n_documents} of known classes)"
+    documents = format_quantity(known.n, "document")
+    return f"  ({format_number(known.log_loss)} for {documents} of known classes)"
 
 
 def _format_class_table(result: EvaluationResult, *, show_all: bool) -> str:
-    """Return the table of classes in their order, or by F1 if there are over `MAX_SHOWN_CLASSES`.
+    """Return the table of classes, in the order of the model.
 
-    By F1, the lowest comes first. Without ``show_all`` the table has up to `MAX_SHOWN_CLASSES`.
+    If there are more than `MAX_SHOWN_CLASSES`, the lowest F1 comes first. Without ``show_all`` the
+    further classes are omitted.
     """
     per_class = result.per_class
     n_classes = len(per_class)

@@ -144,10 +144,10 @@ def print_perplexities(perplexities: Perplexities) -> None:
     print_blocks(format_named_table("class", PERPLEXITY_COLUMNS, rows))
 
 
-def _count_missing_documents(threshold: PrecisionThreshold) -> int | str | None:
+def _count_missing_predictions(threshold: PrecisionThreshold) -> int | str | None:
     """Return the number of additional predictions that a threshold would need.
 
-    Return None if the threshold exists, and a text if more predictions would not help.
+    Return None if there is a threshold, and a text if more predictions would not help.
     """
     if threshold.probability is not None:
         return None
@@ -169,7 +169,7 @@ THRESHOLD_COLUMNS: Sequence[Column[PrecisionThreshold]] = (
     Column("left-out answers", lambda threshold: threshold.documents, ","),
     Column("from there", lambda threshold: threshold.answered, ","),
     Column("right", lambda threshold: threshold.right, ","),
-    Column("more needed", _count_missing_documents, ","),
+    Column("more needed", _count_missing_predictions, ","),
 )
 
 
@@ -238,12 +238,14 @@ def _format_boundaries(overview: Overview) -> Iterator[str]:
 
     Yield nothing if there are latent features, whose parameters have no meaning for people.
     """
-    for label, boundary in (overview.boundary or {}).items():
-        if not boundary.mean or not boundary.covariance:  # there are latent features
+    if overview.boundary is None:
+        return
+    for label, boundary in overview.boundary.items():
+        if boundary.mean is None or boundary.covariance is None:  # there are latent features
             return
         names = list(overview.attributes)[-len(boundary.w) :]  # numeric attributes come last
         matrices = {"Σ": boundary.covariance}
-        if boundary.matrix:
+        if boundary.matrix is not None:
             matrices["W"] = boundary.matrix
         w_0 = "−∞" if boundary.w_0 is None else f"{boundary.w_0:.6g}"
         headings = [f"{label}, w_0 {w_0}", "μ", "w"]
@@ -338,7 +340,7 @@ def _summarize_vocabulary(overview: Overview) -> str:
 
 
 def _list_fields(fields: Mapping[str, int] | None) -> str | None:
-    if not fields:
+    if fields is None:
         return None
     names = [f"{name} {format_quantity(n_terms, 'term')}" for name, n_terms in fields.items()]
     return join_names(names, MAX_LISTED_NAMES)
@@ -388,14 +390,12 @@ def _summarize_members(overview: Overview) -> str | None:
     if not overview.members:
         return None
     has_evidence_weights = str(overview.training["members"]).startswith(EVIDENCE_PREFIX)
-    if has_evidence_weights:
-        weights = [f"{name} {weight.scale:.4g}" for name, weight in overview.members.items()]
-        return f"{', '.join(weights)}, p(m | data)"
-    weights = [
-        f"{name} {weight.scale:.4g} · n^{weight.exponent:.4g}"
-        for name, weight in overview.members.items()
-    ]
-    return f"{', '.join(weights)}, n the document's known tokens"
+    weights = []
+    for name, weight in overview.members.items():
+        power = "" if has_evidence_weights else f" · n^{weight.exponent:.4g}"
+        weights.append(f"{name} {weight.scale:.4g}{power}")
+    legend = "p(m | data)" if has_evidence_weights else "n the document's known tokens"
+    return f"{', '.join(weights)}, {legend}"
 
 
 def _summarize_calibration(calibration: CalibrationOverview | None) -> str:
@@ -410,11 +410,13 @@ def _summarize_calibration(calibration: CalibrationOverview | None) -> str:
 
 
 def _list_seed_words(seeds: Mapping[str, Mapping[str, float]] | None) -> str | None:
+    if seeds is None:
+        return None
     descriptions = []
-    for label, pseudo_counts in (seeds or {}).items():
+    for label, pseudo_counts in seeds.items():
         for term, pseudo_count in pseudo_counts.items():
             descriptions.append(f"{term} {pseudo_count:g} in {label}")
-    return join_names(descriptions, MAX_LISTED_NAMES) if descriptions else None
+    return join_names(descriptions, MAX_LISTED_NAMES)
 
 
 def _summarize_unlabelled(unlabelled: UnlabelledOverview | None) -> str | None:
@@ -428,7 +430,7 @@ def _summarize_unlabelled(unlabelled: UnlabelledOverview | None) -> str | None:
     summary = f"{documents} with weight {unlabelled.weight:g}, {terms} of theirs alone"
     if not unlabelled.log_loss:
         return f"{summary}; no labelled ones to judge by"
-    loss = unlabelled.log_loss[f"{unlabelled.weight:g}"]
+    loss = unlabelled.log_loss[f"{unlabelled.weight:g}"]  # the keys are weights as texts
     loss_without = unlabelled.log_loss["0"]
     return f"{summary}: left-out log loss {loss:.3g} nats, {loss_without:.3g} without them"
 
@@ -445,7 +447,7 @@ def build_provenance(
     from nbtext.evaluation.report_data import ProvenanceSection
     from nbtext.inspection.overview import build_overview
 
-    overview = build_overview(model, top=0)
+    overview = build_overview(model, top=0)  # without terms
     with Path(model_path).open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     report = (

@@ -228,7 +228,7 @@ def escape_formula(text: str) -> str:
 
 
 def format_json_line(record: Mapping[str, object]) -> str:
-    """Return a JSON object on one line, with escapes as in `escape_controls`."""
+    r"""Return a JSON object on one line, with codes \uNNNN for characters not safe to print."""
     line = json.dumps(record, ensure_ascii=False, allow_nan=False)
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
 
@@ -426,7 +426,8 @@ def write_result(output: str, result: object, rows: object) -> None:
 
     def to_rows(record: Mapping[str, object]) -> list[list[object]]:
         values = dict(_flatten(record))
-        return [[values.get(name) for name in names]]
+        row = [values.get(name) for name in names]
+        return [row]
 
     write_records(records, output, make_tuple_columns(*names), to_rows)
 
@@ -440,9 +441,11 @@ def _flatten(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[s
     [('accuracy_mean', 0.5), ('accuracy_interval_1', 0.4), ('accuracy_interval_2', 0.6)]
     """
     for name, value in record.items():
-        inner_record = dict(enumerate(value, 1)) if isinstance(value, list) else value
-        if isinstance(inner_record, dict):
-            yield from _flatten(inner_record, f"{prefix}{name}_")
+        if isinstance(value, list):
+            numbered_items = {str(number): item for number, item in enumerate(value, start=1)}
+            yield from _flatten(numbered_items, f"{prefix}{name}_")
+        elif isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{name}_")
         else:
             yield f"{prefix}{name}", value
 
@@ -458,7 +461,10 @@ SMALL_COLUMN_GAP = "  "
 
 
 def print_blocks(*blocks: str) -> None:
-    """Print blocks of lines with an empty line between them. Empty blocks are skipped."""
+    """Print blocks of lines with an empty line between them. Empty blocks are skipped.
+
+    A block ends with a line break.
+    """
     sys.stdout.write("\n".join(filter(None, blocks)))
 
 
@@ -578,7 +584,8 @@ def _measure_columns(
         widths = [
             max(map(_count_screen_columns, column)) for column in zip(top_row, *rows, strict=True)
         ]
-        if sum(widths) + len(gap) * len(widths) <= screen_width:
+        fits = sum(widths) + len(gap) * len(widths) <= screen_width
+        if fits:
             break
     return widths, gap
 
@@ -588,13 +595,14 @@ def render_text(text: Text, width: int | None = None) -> str:
     console = _make_console(width)
     with console.capture() as output:
         console.print(text, no_wrap=text.no_wrap, overflow=text.overflow)
-    return "\n".join(line.rstrip() for line in output.get().splitlines()).strip("\n") + "\n"
+    lines = [line.rstrip() for line in output.get().splitlines()]
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 def print_with_blank_lines(items: Iterable[Item], print_item: Callable[[Item], None]) -> None:
     """Print items as they come, with an empty line between them."""
     for index, item in enumerate(items):
-        if index:
+        if index > 0:
             sys.stdout.write("\n")
         print_item(item)
 

@@ -178,7 +178,7 @@ def summarize_report(data: ReportData) -> list[Markup]:
 
 def _summarize_accuracy(result: EvaluationResult) -> Markup:
     """Return sentences on the accuracy, the baseline, abstentions and unknown labels."""
-    largest = _get_largest_class(result)
+    baseline = _get_baseline(result)
     interval = result.intervals["accuracy"]
     verb = "is right on"
     superlative = "largest"
@@ -199,14 +199,14 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
         ),
         format_html(
             " Always answering {}, the {} {} in training, would be right on {}.",
-            format_class_name(largest.label),
+            format_class_name(baseline.label),
             superlative,
             result.kind,
-            format_percent(largest.accuracy),
+            format_percent(baseline.accuracy),
         ),
     ]
     lower_end, _ = interval
-    if lower_end <= largest.accuracy:
+    if lower_end <= baseline.accuracy:
         sentences.append(" So there is no sign here that the model is better than that.")
     if result.has_one_label:
         # "" stands for no prediction.
@@ -359,7 +359,7 @@ def _summarize_leaks(data: ReportData) -> Markup:
     )
 
 
-def _get_largest_class(result: EvaluationResult) -> LargestClass:
+def _get_baseline(result: EvaluationResult) -> LargestClass:
     """Return the metrics of always predicting the largest class of the training set."""
     assert result.baselines is not None  # noqa: S101 - a model has training documents
     return result.baselines.largest_class
@@ -374,15 +374,15 @@ def _count_evaluated_classes(result: EvaluationResult) -> str:
 def _format_metrics(data: ReportData) -> Markup:
     """Return the main metrics as cards with a title, a large value and a note."""
     result = data.evaluation
-    largest = _get_largest_class(result)
+    baseline = _get_baseline(result)
     cards = (
         ("Documents", f"{result.n:,}", f"of {_count_evaluated_classes(result)}"),
         _make_metric_card(result, "Accuracy", "accuracy"),
         _make_metric_card(result, "Macro F1", "macro_f1"),
         (
             "Baseline",
-            f"{largest.accuracy:.3f}",
-            f"accuracy of always {shorten_middle(largest.label, MAX_CARD_LABEL_CHARS)}",
+            f"{baseline.accuracy:.3f}",
+            f"accuracy of always {shorten_middle(baseline.label, MAX_CARD_LABEL_CHARS)}",
         ),
         _make_probability_card(data, "Mean probability", "confidence", note="of the answers"),
         _make_probability_card(data, "Calibration error", "ece"),
