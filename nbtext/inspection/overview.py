@@ -95,7 +95,7 @@ def compute_perplexities(model: TextClassifier, documents: Iterable[Document]) -
 
 def _make_perplexities(sums: HeldOutText) -> list[ClassPerplexity]:
     """Return the perplexity of each class."""
-    # The fields of a `ClassPerplexity` are those of the sums, then the perplexity.
+    # A `ClassPerplexity` has the fields of the sums, then the perplexity.
     columns = [column.tolist() for column in (*sums, sums.perplexity)]
     return [ClassPerplexity(*values) for values in zip(*columns, strict=True)]
 
@@ -161,19 +161,19 @@ def build_attribute_overviews(
         for name, attribute in zip(names.categorical, attributes.categorical, strict=True)
     }
 
+    n_counts = len(names.counts)
     for index, name in enumerate((*names.counts, *names.numeric)):
-        kind = "count"
+        is_count = index < n_counts
         parameters: dict[str, Floats] = {}
-        column = index - len(names.counts)
-        if column >= 0:
-            kind = "numeric"
-            if attributes.numbers is not None:
-                parameters["mean"] = attributes.numbers.means[:, column]
-                parameters["standard_deviation"] = np.sqrt(attributes.numbers.variances[:, column])
-        elif attributes.counts is not None:
+        if is_count and attributes.counts is not None:
             parameters["rate"] = attributes.counts.rates[:, index]
+        elif not is_count and attributes.numbers is not None:
+            column = index - n_counts
+            parameters["mean"] = attributes.numbers.means[:, column]
+            parameters["standard_deviation"] = np.sqrt(attributes.numbers.variances[:, column])
         if number_weights is not None:
             parameters["weight"] = number_weights[index]
+        kind = "count" if is_count else "numeric"
         overviews[name] = _describe_number(model, kind, index, parameters)
     return overviews
 

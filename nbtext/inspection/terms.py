@@ -7,7 +7,6 @@ probability of the term in the class, and π_k the prior of the class.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
@@ -99,10 +98,11 @@ def count_surface_forms(model: TextClassifier) -> dict[int, list[WordCount]]:
     words = [vocabulary.get_term(word_id).removeprefix(prefix) for word_id in word_ids]
     terms = vocabulary.find(model.analysis.build_stemmer()(words))
 
-    forms: dict[int, list[WordCount]] = defaultdict(list)
+    forms: dict[int, list[WordCount]] = {}
     for word_id, word, term in zip(word_ids, words, terms, strict=True):
         if term != UNKNOWN_TERM:  # a pruned model may keep an inflection of a removed term
-            forms[term].append(WordCount(word, int(term_counts[word_id])))
+            word_counts = forms.setdefault(term, [])
+            word_counts.append(WordCount(word, int(term_counts[word_id])))
     for term, word_counts in forms.items():
         n_inflected = sum(form.occurrences for form in word_counts)
         n_uninflected = int(term_counts[term]) - n_inflected
@@ -180,6 +180,7 @@ class WordDetails:
 
     word: str
     probability_of: _ProbabilityMeaning
+    """The probability that each of the terms has."""
     terms: list[TermDetails]
 
 
@@ -202,7 +203,7 @@ def collect_word_details(model: TextClassifier, words: Sequence[str]) -> list[Wo
             if term == UNKNOWN_TERM:
                 terms.append(_make_unknown_term(name, term_forms))
             else:
-                terms.append(_get_term_details(model, name, term, term_forms, text_probabilities))
+                terms.append(_get_term_details(model, name, term, text_probabilities, term_forms))
         details.append(_make_word_details(word, text_probabilities, terms))
     return details
 
@@ -222,7 +223,8 @@ def _get_category_details(
     value = word.removeprefix(f"{attribute.name}=")
     [term] = model.fitted.statistics.vocabulary.find([make_category_term(attribute.name, value)])
     [unseen_pseudo_count] = attribute.get_unseen_pseudo_counts([value]).tolist()
-    is_unseen = not isnan(unseen_pseudo_count)  # nan for values of documents, impossible values
+    # It is nan if documents have the value, or if the value is impossible.
+    is_unseen = not isnan(unseen_pseudo_count)
     meaning = f"of the values of {attribute.name!r}"
     if is_unseen:
         probabilities = TermProbabilities.from_unseen_outcome(
@@ -234,7 +236,7 @@ def _get_category_details(
     if is_impossible:
         details = _make_unknown_term(word, forms={})
     else:
-        details = _get_term_details(model, word, term, {}, probabilities)
+        details = _get_term_details(model, word, term, probabilities, forms={})
     return _make_word_details(word, probabilities, [details])
 
 
@@ -267,8 +269,8 @@ def _get_term_details(
     model: TextClassifier,
     name: str,
     term: int,
-    forms: dict[str, int],
     probabilities: TermProbabilities,
+    forms: dict[str, int],
 ) -> TermDetails:
     """Return the counts and probabilities of a term.
 
@@ -279,11 +281,10 @@ def _get_term_details(
     is_unseen = term == UNKNOWN_TERM
     terms = np.array([] if is_unseen else [term], np.int64)
     is_selected = is_unseen or bool(probabilities.selected[term])
-    values: list[float | None] = [None for _ in statistics.classes]
-    a = np.full(statistics.n_classes, np.nan)
-    b = a
+    class_probabilities: list[float | None] = [None for _ in statistics.classes]
+    a, b = np.full((2, statistics.n_classes), np.nan)
     if is_selected:
-        values = probabilities.compute_probability(terms)[0].tolist()
+        class_probabilities = probabilities.compute_probability(terms)[0].tolist()
         if probabilities.compute_posteriors is not None:
             [a], [b] = probabilities.compute_posteriors(terms)
     intervals = _replace_nonfinite(compute_beta_intervals(a, b))
@@ -295,7 +296,7 @@ def _get_term_details(
         label: TermInClass(
             count=to_int_or_float(counts[k]),
             documents=to_int_or_float(documents[k]),
-            probability=values[k],
+            probability=class_probabilities[k],
             interval=intervals[k],
             posterior=posteriors[k],
         )

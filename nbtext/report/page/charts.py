@@ -90,7 +90,7 @@ class _Plot(NamedTuple):
         """Write the quarters of the width in per cent, ``offset`` pixels below the plot."""
         y = self.bottom + offset
         return [
-            _draw_text("x", self.get_x(quarter), y, format_percent(quarter, 0))
+            _draw_text("x", self.get_x(quarter), y, format_percent(quarter, decimals=0))
             for quarter in QUARTERS
         ]
 
@@ -184,7 +184,7 @@ def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label:
         label,
         (plot.draw_horizontal_line("grid", quarter) for quarter in QUARTERS),
         (plot.draw_vertical_line("grid", quarter) for quarter in QUARTERS),
-        (plot.draw_y_label(quarter, format_percent(quarter, 0)) for quarter in QUARTERS),
+        (plot.draw_y_label(quarter, format_percent(quarter, decimals=0)) for quarter in QUARTERS),
         _draw_line("ideal", plot.left, plot.bottom, plot.get_x(1), plot.top),
         _draw_shape("polyline", "path", points),
         COUNT_PLOT.draw_horizontal_line("base", 0),
@@ -232,23 +232,23 @@ def draw_learning_curve(
 ) -> Markup:
     """Draw accuracy with its band, macro F1 and training accuracy by number of documents.
 
-    The axis of documents is logarithmic. A forecast with a value is a ring with its interval at
-    the end of a dashed line.
+    The axis of documents is logarithmic, and the axis of values reaches from tenth to tenth. A
+    forecast with a value is a ring with its interval at the end of a dashed line.
     """
-    first = points[0].documents
-    last = points[-1].documents
+    min_documents = points[0].documents
+    max_documents = points[-1].documents
     y_values = []
     for point in points:
         y_values += [*point.accuracy_band, point.macro_f1, point.training_accuracy]
     if forecast is not None and forecast.value is not None:
-        last = forecast.documents
+        max_documents = forecast.documents
         y_values += [forecast.value, *(forecast.interval or ())]
     min_value = floor(10 * min(y_values)) / 10
     max_value = ceil(10 * max(y_values)) / 10
     plot = CURVE_PLOT._replace(min_value=min_value, value_range=max(max_value - min_value, 0.1))
     levels = [min_value + step / 10 for step in range(round(plot.value_range * 10) + 1)]
 
-    to_proportion = make_log_scale(first, last)
+    to_proportion = make_log_scale(min_documents, max_documents)
     accuracy = []
     macro_f1 = []
     training_accuracy = []
@@ -267,7 +267,7 @@ def draw_learning_curve(
         label,
         plot,
         levels,
-        _draw_log_axis(plot, first, last),
+        _draw_log_axis(plot, min_documents, max_documents),
         accuracy,
         other_curves=(
             _draw_shape("polyline", "second", macro_f1),
@@ -288,13 +288,15 @@ def _describe_point(point: CurvePoint) -> str:
     )
 
 
-def _draw_log_axis(plot: _Plot, first: int, last: int) -> tuple[list[Markup], list[Markup]]:
+def _draw_log_axis(
+    plot: _Plot, min_documents: int, max_documents: int
+) -> tuple[list[Markup], list[Markup]]:
     """Return vertical grid lines and labels of a logarithmic axis of numbers of documents.
 
     Narrow screens only show the labels of powers of ten, if there are any.
     """
-    to_proportion = make_log_scale(first, last)
-    ticks = _choose_ticks(first, last)
+    to_proportion = make_log_scale(min_documents, max_documents)
+    ticks = _choose_ticks(min_documents, max_documents)
     has_powers = any(map(_is_power_of_ten, ticks))
     lines = []
     labels = []
@@ -385,7 +387,7 @@ def _draw_curve(
         CURVE_SIZE,
         label,
         (plot.draw_horizontal_line("grid", level) for level in levels),
-        (plot.draw_y_label(level, format_percent(level, 0)) for level in levels),
+        (plot.draw_y_label(level, format_percent(level, decimals=0)) for level in levels),
         x_axis,
         _draw_shape("polygon", "band", lower_edge + upper_edge[::-1]),  # there and back
         other_curves,
@@ -555,7 +557,7 @@ def draw_legend() -> Markup:
     scales = []
     # The CSS classes of shades are the letter and the number of the shade.
     for name, letter, steps in (("Right", "h", HIT_STEPS), ("Wrong", "m", MISTAKE_STEPS)):
-        starts = ["above 0", *(format_percent(step, 0) for step in steps)]
+        starts = ["above 0", *(format_percent(step, decimals=0) for step in steps)]
         swatches = [
             format_html('<span class="swatch {}{}">{}</span>', letter, number, start)
             for number, start in enumerate(starts)
