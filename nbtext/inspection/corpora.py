@@ -97,7 +97,7 @@ class CorpusOverview:
 
 @dataclass
 class _CorpusScan:
-    """Properties of the documents of a corpus, which `scan` collects as a side effect."""
+    """Properties of the documents of a corpus, which `observe` collects as a side effect."""
 
     sizes: array[int] = field(default_factory=lambda: array("q"))
     """Bytes of text of each readable document."""
@@ -113,7 +113,7 @@ class _CorpusScan:
     n_unreadable: int = 0
     first_unreadable: list[_Unreadable] = field(default_factory=list)
 
-    def scan(self, documents: Iterable[Document]) -> Iterator[Document]:
+    def observe(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the readable documents, and add each of them to this object."""
         shared_labels: dict[Label, Label] = {}
         for document in documents:
@@ -156,7 +156,7 @@ def inspect_corpus(
     settings = _make_counting_settings(resolved_reading, language)
     content_findings: list[Finding] = []
     with suppress(NoDocumentsError):  # the overview then shows why there are no documents
-        counts = count_labelled_documents(scan.scan(corpus), Analysis(settings))
+        counts = count_labelled_documents(scan.observe(corpus), Analysis(settings))
         content_findings = _check_contents(counts.labelled_statistics, scan, settings)
     corpus.raise_deferred()
 

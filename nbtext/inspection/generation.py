@@ -179,8 +179,7 @@ class DocumentGenerator:
     def _make_word_sampler(self, k: int) -> WordSampler:
         """Return a function that draws the words of a document of a class."""
         if not self._words.size:
-            no_words = np.empty(0, np.int64)
-            return lambda _length, _random: no_words
+            return lambda _length, _random: self._words  # which is empty
         probability = self.get_word_probabilities(k)
         if self._coins is not None:
             return lambda _length, random: draw_coins(probability, random)

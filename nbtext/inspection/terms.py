@@ -499,8 +499,7 @@ def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple
         else:
             all_summands, _ = mutual_information(models, prior, terms)
             summands = all_summands[:, classes]
-        no_tie_breaker = np.zeros_like(summands)
-        return _Measurements([summands], no_tie_breaker)
+        return _Measurements([summands], tie_breaker=summands)  # breaks no ties
 
     best_terms = _find_best_terms(
         model,

@@ -154,6 +154,7 @@ def _describe_cause(cause: RuledOutClass) -> str:
         return f"{cause.name}={cause.value}"
     if cause.cause == "prior":
         return "the class prior"
+    # A Bernoulli model also scores the terms that a document lacks.
     return "a term that all its training documents have and this one lacks"
 
 
@@ -611,11 +612,10 @@ def _iter_token_rows(named_token: tuple[str, Token]) -> Iterator[tuple[object, .
     """Yield a row for a token and for each of its n-grams: id, and values of `TOKEN_FIELDS`."""
     name, token = named_token
     yield (name, *_get_token_values(token))
-    no_form = no_word = ""
     for kind, ngrams in (("ngram", token.ngrams), ("char-ngram", token.char_ngrams)):
         for ngram in ngrams:
             term_cells = (ngram.term, ngram.term_id, ngram.dropped)
-            yield (name, token.start, ngram.end, kind, no_form, no_word, *term_cells)
+            yield (name, token.start, ngram.end, kind, "", "", *term_cells)  # no form, no word
 
 
 def _print_tokens(name: str, tokens: Iterable[Token]) -> None:

@@ -15,7 +15,7 @@ import re
 import sys
 from functools import cache
 from itertools import chain, islice, zip_longest
-from math import isfinite, isnan
+from math import isfinite
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -244,6 +244,9 @@ def _to_json_values(result: object) -> Any:  # noqa: ANN401 - as `to_json_values
     return to_json_values(result)
 
 
+NONFINITE_WORDS = {"inf": "infinite", "-inf": "minus infinity", "nan": "undefined"}
+"""Words for people by the text of a number."""
+
 Item = TypeVar("Item")
 """An object to print, which may become several rows of a table."""
 
@@ -276,15 +279,8 @@ class Column(Generic[Record]):
         if value is None:
             return self.placeholder
         if spell_infinity and isinstance(value, float) and not isfinite(value):
-            return _spell_nonfinite(value)
+            return NONFINITE_WORDS[str(value)]
         return format_cell_value(value, self.format_spec)
-
-
-def _spell_nonfinite(value: float) -> str:
-    """Return a word for infinity, −infinity or nan."""
-    if isnan(value):
-        return "undefined"
-    return "infinite" if value > 0 else "minus infinity"
 
 
 def make_tuple_columns(
@@ -441,11 +437,9 @@ def _flatten(record: Mapping[str, object], prefix: str = "") -> Iterator[tuple[s
     [('accuracy_mean', 0.5), ('accuracy_interval_1', 0.4), ('accuracy_interval_2', 0.6)]
     """
     for name, value in record.items():
-        if isinstance(value, list):
-            numbered_items = {str(number): item for number, item in enumerate(value, start=1)}
-            yield from _flatten(numbered_items, f"{prefix}{name}_")
-        elif isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{name}_")
+        inner_record = dict(enumerate(value, start=1)) if isinstance(value, list) else value
+        if isinstance(inner_record, dict):
+            yield from _flatten(inner_record, f"{prefix}{name}_")
         else:
             yield f"{prefix}{name}", value
 
@@ -487,8 +481,6 @@ def format_setting(value: object) -> str:
     >>> format_setting(4096), format_setting(False), format_setting({"a": 1.0, "b": 0.5})
     ('4,096', 'no', 'a 1, b 0.5')
     """
-    if value is None:
-        return "—"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
