@@ -454,7 +454,7 @@ def shade_text(
     shaded = Text()
     for piece, contribution in pieces:
         text = "\n".join(escape(line) for line in piece.expandtabs().splitlines())
-        if piece.endswith("\n"):  # a final line break is no separator
+        if piece.endswith("\n"):  # `splitlines` dropped it
             text += "\n"
         styles = LABEL_STYLES if contribution > 0 else OTHER_CLASS_STYLES
         shade_level = compute_shade_level(contribution, max_contribution)

@@ -301,7 +301,7 @@ def _summarize_calibration(data: ReportData) -> Markup:
     error = calibrated.ece or 0.0
     is_overconfident = (calibrated.confidence or 0.0) > (accuracy or 0.0)
     uncalibrated_error = ""
-    if data.uncalibrated:
+    if data.uncalibrated is not None:
         uncalibrated_points = 100 * (data.uncalibrated.ece or 0.0)
         uncalibrated_error = f" (before calibration by {uncalibrated_points:.1f})"
     return format_html(
@@ -427,7 +427,7 @@ def _make_probability_card(
     If the model is calibrated, the note is the value before calibration.
     """
     value = format_number(getattr(data.calibrated, name), decimals=3)
-    if data.uncalibrated:
+    if data.uncalibrated is not None:
         uncalibrated = format_number(getattr(data.uncalibrated, name), decimals=3)
         note = f"{uncalibrated} before calibration"
     return title, value, note
@@ -478,7 +478,7 @@ def _format_calibration(data: ReportData) -> Markup:
     uncalibrated_diagram = NO_MARKUP
     heading = "Probabilities as they are given"
     missing_note = NO_MARKUP
-    if data.uncalibrated:
+    if data.uncalibrated is not None:
         uncalibrated_diagram = _format_reliability(
             "Before calibration", "before", data.uncalibrated
         )
