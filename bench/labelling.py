@@ -36,8 +36,8 @@ sys.path.insert(0, str(ROOT))  # the nbtext beside this file, not an installed o
 import numpy as np  # noqa: E402
 from measuring import progress, write_between  # noqa: E402
 
-from nbtext.corpus.reading import read_corpus  # noqa: E402
 from nbtext.corpus.document import Notices  # noqa: E402
+from nbtext.corpus.reading import read_corpus  # noqa: E402
 from nbtext.counts.corpus_counts import Subsets  # noqa: E402
 from nbtext.counts.counting import Analysis  # noqa: E402
 from nbtext.counts.matrix import stack_matrices  # noqa: E402

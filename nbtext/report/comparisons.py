@@ -443,7 +443,7 @@ def _print_drift_history(
     _, last_run = named_runs[-1]
     changes = []
     for metric, title in DRIFT_METRIC_TITLES.items():
-        drift = last_run.figures[metric]
+        drift = last_run.metrics[metric]
         if drift.is_significant:
             changes.append(f"{title} ({_format_change(drift)})")
     notes = {
