@@ -65,7 +65,7 @@ def people(tmp_path: Path) -> Path:
 def test_columns_without_a_text_are_reported(people: Path) -> None:
     notes = nbtext("train -v people.csv --numeric age").notes
     assert (
-        "people.csv: class in column 'label', no text, the first line is a header; if not, give --label-column, --text-column or --no-header"
+        "people.csv: class in column 'label', no text, the first line is a header; if this is wrong, set --label-column, --text-column or --no-header"
         in notes[0]
     )
     assert "no text" not in "".join(

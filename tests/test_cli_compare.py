@@ -104,7 +104,7 @@ def test_comparing_a_model_with_itself_finds_no_changes(
         "--changed",
         changed,
     )
-    assert "The two models give the same answers with the same probabilities." in done.text
+    assert "The two models make the same predictions with the same probabilities." in done.text
     assert "changes" not in done.text
     assert changed.read_bytes() == b""
 
@@ -171,7 +171,7 @@ def test_fail_unless_better_fails_if_not_significantly_better(
     test = SERVICE_DESK / "test"
     succeed("train", SERVICE_DESK / "train", "--top", "2", "-m", "worse")
     said = succeed("compare worse", service_desk_model, test, "--fail-unless-better").text
-    assert "B is right more often, beyond chance" in said
+    assert "B is right significantly more often" in said
     for a, b in ((service_desk_model, "worse"), (service_desk_model, service_desk_model)):
         refused = nbtext("compare", a, b, test, "--fail-unless-better")
         assert refused.status == 6

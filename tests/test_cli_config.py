@@ -312,7 +312,7 @@ def test_discovered_config_cannot_name_a_scheduler(tmp_path: Path) -> None:
     assert "--scheduler: the file of defaults cannot set an address" in fail(2, "train", TRAIN)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can use a file away")
 @pytest.mark.parametrize("name", ["nbtext.toml", "pyproject.toml"])
 def test_discovered_config_of_another_user_is_ignored_with_a_warning(
     tmp_path: Path, below: Path, name: str

@@ -139,7 +139,7 @@ def test_table_names_files_relative_to_its_folder(tmp_path: Path) -> None:
     Path("c/table.csv").write_text("label,path\n" + "".join(rows), encoding="utf-8")
     assert "give --file-column path" in nbtext("train c/table.csv").err.decode()
     assert (
-        "nbtext: c/table.csv: class in column 'label', paths in column 'path', the first line is a header; if not, give --label-column or --no-header"
+        "nbtext: c/table.csv: class in column 'label', paths in column 'path', the first line is a header; if this is wrong, set --label-column or --no-header"
         in nbtext("train -v c/table.csv --file-column path").notes
     )
     assert classes_of("c/table.csv", "--file-column", "path") == {"neg": 3, "pos": 3}
@@ -152,7 +152,7 @@ def test_table_names_files_relative_to_its_folder(tmp_path: Path) -> None:
     )
     result = nbtext("update c/table.csv")
     assert result.status == 1
-    assert "there is no file c/texts/nowhere" in result.notes[0]
+    assert "no such file c/texts/nowhere" in result.notes[0]
 
 
 def test_where_selects_rows_by_a_value(tmp_path: Path) -> None:
@@ -228,7 +228,9 @@ def test_json_array_and_nested_keys_are_read(tmp_path: Path) -> None:
 
 def test_separator_line_of_a_spreadsheet_is_refused_with_a_hint(tmp_path: Path) -> None:
     write("c.csv", "sep=;\nlabel;text\na;b\n")
-    assert "c.csv: the first line is no part of the table: 'sep='; remove" in fail(2, "train c.csv")
+    assert "c.csv: the first line is not part of the table: 'sep='; remove" in fail(
+        2, "train c.csv"
+    )
 
 
 @pytest.mark.parametrize(

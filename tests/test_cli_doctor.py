@@ -95,7 +95,7 @@ def test_other_stemmer_version_is_a_warning(pets: Path, monkeypatch: pytest.Monk
     ]
     assert [of.check for of in findings] == ["model"]
     assert (
-        f"its stems are those of PyStemmer {installed}, and PyStemmer 99.9 is installed"
+        f"its stems are from PyStemmer {installed}, and PyStemmer 99.9 is installed"
         in findings[0].detail
     )
     assert not isinstance(findings[0], health.FailedCheck)

@@ -231,7 +231,7 @@ def test_by_column_may_have_the_name_of_a_metric(pets: Path) -> None:
 
 def test_by_column_that_does_not_exist_is_refused(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
-    assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)
+    assert "there is no column 'nothere'" in fail(4, "evaluate test.csv", *columns)
 
 
 def test_threshold_of_two_classes_matches_the_predictions(tmp_path: Path) -> None:

@@ -83,12 +83,12 @@ def test_counted_features_are_generated_by_their_names(tmp_path: Path) -> None:
         (
             "--estimate ml",
             "--draw",
-            "--draw needs a posterior, and maximum likelihood has none; train with --set estimate=mean or map",
+            "--draw needs a posterior, which maximum likelihood lacks; train with --set estimate=mean or map",
         ),
         (
             "--classifier bernoulli",
             "--length 5",
-            "--length does not go with a bernoulli model: every word has a coin; leave --length out",
+            "--length does not go with a bernoulli model: every word has a coin; remove --length",
         ),
     ],
 )

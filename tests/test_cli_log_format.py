@@ -45,7 +45,7 @@ def test_unreadable_documents_are_json_lines(pets: Path) -> None:
         "message": "binary, not text (control bytes, the first at 0)",
         "document": "bin\x1b[31m\n\u202e",
     }
-    assert lines[0]["hint"] == "give --set max-document-size=SIZE"
+    assert lines[0]["hint"] == "raise --set max-document-size=SIZE"
     assert lines[4] == {
         "level": "error",
         "message": "2 more documents could not be read: larger than 16 bytes",

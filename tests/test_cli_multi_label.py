@@ -78,7 +78,7 @@ def test_missing_path_is_reported_before_too_few_training_documents(
     TextClassifier().fit(["cat", "dog"], ["cats", "dogs"]).save(str(tmp_path / "few"))
     path, few = nbtext("prevalence nowhere.txt -m few").notes
     assert path == "nbtext: nowhere.txt: cannot read: no such file or directory"
-    assert "2 classes take at least 50 labelled documents, and the model has 2" in few
+    assert "2 classes need at least 50 labelled documents, and the model has 2" in few
 
 
 ROWS = [

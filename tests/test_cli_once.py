@@ -117,7 +117,7 @@ def test_backup_keeps_its_ledger(days: Path) -> None:
 def test_commands_refuse_a_damaged_ledger_and_change_nothing(days: Path, command: str) -> None:
     succeed("train a c --once")
     damaged = damage_ledger()
-    line = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
+    line = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger removes it"
     assert fail(3, command) == line
     assert content("nbtext.joblib") == damaged
 
@@ -126,7 +126,7 @@ def test_doctor_reports_a_damaged_ledger(days: Path) -> None:
     succeed("train a --once")
     damage_ledger()
     done = nbtext("doctor")
-    message = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger takes it out"
+    message = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger removes it"
     assert (done.status, done.notes) == (3, [message])
     succeed("prune --ledger")
     succeed("doctor")
@@ -145,7 +145,7 @@ def test_malformed_ledger_is_refused(days: Path, command: str) -> None:
     reason = "its labels are not a list of text"
     assert (
         fail(3, command)
-        == f"nbtext: nbtext.joblib: the ledger is damaged: {reason}; nbtext prune --ledger takes it out"
+        == f"nbtext: nbtext.joblib: the ledger is damaged: {reason}; nbtext prune --ledger removes it"
     )
 
 

@@ -61,7 +61,7 @@ def test_prevalence_with_few_labels_is_refused_in_one_line(tmp_path: Path) -> No
     assert nbtext("train one.tsv", *reading).status == 0  # it warns of the only class
     for command in (("prevalence", "one.tsv"), ("evaluate", "one.tsv", "--prior-from", "one.tsv")):
         line = fail(2, *command, *reading)
-        assert "shares of 1 class take at least 25 labelled documents, and the model has 1" in line
+        assert "shares of 1 class need at least 25 labelled documents, and the model has 1" in line
 
 
 def test_by_column_gives_a_row_per_value(desk: Path) -> None:

@@ -33,7 +33,7 @@ def test_training_corpus_adds_a_learning_curve_and_leakage(
     assert "learning" in {section["class"] for section in page.all("section")}
     assert "These figures may flatter the model:" in page.text
     risk, curve = (svg for svg in page.all("svg") if svg["class"] == "chart curve")
-    assert risk["aria-label"].startswith("Precision goes from 100.0\u00a0% of the surest")
+    assert risk["aria-label"].startswith("Precision is 100.0\u00a0% for the most probable")
     assert curve["aria-label"].startswith("Learning curve: accuracy goes from")
 
 

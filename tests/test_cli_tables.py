@@ -65,14 +65,14 @@ def test_header_is_recognised_and_stored_in_the_model(tables: Path) -> None:
     done = nbtext("train headed.csv -v")
     assert done.notes[0] == (
         "nbtext: headed.csv: class in column 'category', text in column 'text', the first line is a header; "
-        "if not, give --label-column, --text-column or --no-header"
+        "if this is wrong, set --label-column, --text-column or --no-header"
     )
     succeed("train headed.csv --label-column category --text-column text -m named")
     assert content("named") == content("nbtext.joblib")
     write("new.csv", "when,text\n2024-01-02,it barks\n")
     assert [row[:2] for row in succeed("classify new.csv").rows] == [["new.csv:2", "dogs"]]
     assert in_json("evaluate -q headed.csv")["n"] == len(PETS)
-    assert "no column is called 'text'" in fail(4, "classify plain.tsv")
+    assert "there is no column 'text'" in fail(4, "classify plain.tsv")
 
 
 def test_recognised_columns_are_reported_only_with_verbose(tables: Path) -> None:
@@ -82,7 +82,7 @@ def test_recognised_columns_are_reported_only_with_verbose(tables: Path) -> None
 
 
 def test_text_column_before_the_label_is_recognised(tables: Path) -> None:
-    said = "class in column 2, text in column 1, no header; if not, give --label-column, --text-column or --header"
+    said = "class in column 2, text in column 1, no header; if this is wrong, set --label-column, --text-column or --header"
     assert nbtext("train swapped.tsv -v").notes[0] == f"nbtext: swapped.tsv: {said}"
     succeed("train swapped.tsv --label-column 2 --text-column 1 -m named")
     assert content("named") == content("nbtext.joblib")
@@ -148,7 +148,7 @@ def test_wrongly_named_columns_give_a_warning(tables: Path) -> None:
     ]
     line = fail(2, "train headed.csv --label-column 2 --text-column 1")
     assert line.endswith(
-        "the first row looks like a header: text, category; give --header or --no-header"
+        "the first row looks like a header: text, category; add --header or --no-header"
     )
     headless = warnings(nbtext("train headed.csv --label-column 2 --text-column 1 --no-header"))
     write(
@@ -309,7 +309,7 @@ def test_text_only_table_needs_no_columns(tables: Path) -> None:
         ]
     assert len(succeed("classify -", stdin=b"dogs\tit barks\ncats\tit purrs\n").rows) == 2
     succeed("train headed.csv")
-    assert "no column is called 'text'" in fail(4, "classify -", stdin=b"id,body\n1,it barks\n")
+    assert "there is no column 'text'" in fail(4, "classify -", stdin=b"id,body\n1,it barks\n")
 
 
 def test_mail_and_html_in_folders_are_recognised(tmp_path: Path) -> None:
@@ -459,7 +459,7 @@ def test_keep_prints_input_columns_next_to_predictions(tables: Path) -> None:
         ["n", "label"],
         ["1", "dogs"],
     ]
-    assert "no column is called 'x'" in fail(4, "classify new.csv --keep x")
+    assert "there is no column 'x'" in fail(4, "classify new.csv --keep x")
     write("judged.csv", "text,label\nit barks,cats\n")
     assert succeed("classify judged.csv --keep all").text.startswith("text,given_label,label,prob")
     judged = succeed("classify judged.csv --keep label -o jsonl").records[0]
@@ -532,11 +532,11 @@ def test_train_and_doctor_print_the_same_warnings_of_unusual_data(tmp_path: Path
         ),
         (
             "judged.json",
-            "column answer says that annotators rejected some rows, and all are read; give --where answer=accept",
+            "column answer and all rows are read; give --where answer=accept",
         ),
         (
             "stray.csv",
-            "stray.csv:12: a cell in quotes holds lines that look like rows, and is read as one cell",
+            "stray.csv:12: a cell in quotes contains lines that look like rows, and is read as one cell",
         ),
     ):
         [note] = nbtext("train", file, "-m", "m").notes
@@ -565,7 +565,7 @@ def test_lines_above_the_header_are_refused_with_a_remedy(tmp_path: Path) -> Non
         said = fail(2, "train t.csv -m m", *options.split())
         assert (
             said
-            == "nbtext: t.csv: the first line is no part of the table: 'Report of May'; remove what is above the header, which begins with 'label'"
+            == "nbtext: t.csv: the first line is not part of the table: 'Report of May'; remove the lines above the header, which begins with 'label'"
         )
     assert nbtext("train plain.csv -m m").notes == []
 
@@ -600,7 +600,7 @@ def test_records_inside_a_json_object_are_found(tmp_path: Path) -> None:
         },
     )
     assert fail(2, "train i.json").endswith(
-        "give --set records=KEY with the key of the documents: intents"
+        "use --set records=KEY with the key of the documents: intents"
     )
     succeed("train i.json --records intents -m m")
     assert (

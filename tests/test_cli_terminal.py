@@ -119,7 +119,7 @@ def test_evaluate_shows_the_worst_classes_first_and_all_on_request(pets: Path) -
     _, screen = on_terminal(
         "evaluate", "many.tsv", "-m", "many", "-q", env={"COLUMNS": "80", "NO_COLOR": "1"}
     )
-    table = screen.partition("10 of 14 classes, those of least F1; --all shows all")[2].partition(
+    table = screen.partition("10 of 14 classes, those of lowest F1; --all shows all")[2].partition(
         "most frequent confusions"
     )[0]
     shown = [line.split() for line in table.split("\n") if line.startswith(" class-")]

@@ -154,7 +154,7 @@ def test_notices_are_printed_with_verbose(tmp_path: Path) -> None:
     assert done.notes[:3] == [
         "nbtext: warning: c/empty: no documents in this class; add some, or remove it",
         "nbtext: not valid UTF-8 and read as Windows-1252: 1 document; if letters look wrong, see --encoding",
-        "nbtext: c/README: of no class, left out",
+        "nbtext: c/README: outside the class folders, ignored",
     ]
     assert nbtext("train c").notes == done.notes[:1]
 

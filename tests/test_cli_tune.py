@@ -228,7 +228,7 @@ def test_setting_is_chosen_only_if_significantly_better(tmp_path: Path) -> None:
         (
             "ngrams=1,2",
             "--ngrams 2",
-            "Kept is ngrams 2: it is significantly better than the default (p = ",
+            "Kept is ngrams 2: It is significantly better than the default (p = ",
         ),
         (
             "min-df=1,2",

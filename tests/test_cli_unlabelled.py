@@ -137,7 +137,7 @@ def test_model_of_seed_words_describes_itself(desk: Path) -> None:
     }
     shown = nbtext("inspect", env={"COLUMNS": "300"}).out
     assert b"fee 3 in taxes-and-fees" in shown
-    assert b"no labelled ones to judge by" in shown
+    assert b"no labelled documents for a comparison" in shown
     rows = succeed("classify -", stdin=b"a tree fell in the park").rows
     assert rows[0][1] == "parks-and-trees"
     assert "nothing would be left" in fail(2, "update more --drop-unlabelled")

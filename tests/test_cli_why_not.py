@@ -57,7 +57,7 @@ def test_table_contains_sentences(pets: Path) -> None:
     text = succeed("why-not dogs letter cat pets/dogs/1 -o table").text
     assert "remove    these 3 words: cat, sofa, purrs; then 0." in text
     assert "remove    this word: cat 2 times; then 0." in text
-    assert "why not   it is the answer already" in text
+    assert "why not   it is predicted already" in text
     assert "fewest" not in text
 
 

@@ -82,12 +82,12 @@ def test_column_name_implies_a_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "reading", "kind", "why"),
     [
-        ("x", {}, PathError, r"no column is called 'x'; the header has topic, text, year, team"),
+        ("x", {}, PathError, r"there is no column 'x'; the header has topic, text, year, team"),
         (
             "year",
             {"header": False},
             UsageError,
-            "no column is called 'year': the table has no header line; give its number, or header",
+            "there is no column 'year': because the table has no header line; give its number, or header",
         ),
         ("0", {}, UsageError, "there is no column 0; columns are numbered from 1"),
     ],

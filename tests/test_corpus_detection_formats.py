@@ -236,7 +236,7 @@ def test_document_above_the_limit_is_a_problem_and_the_others_are_read(
     found = documents(*written(name, tmp_path, rows), max_document_size="1K", **given)
     assert sorted(document.problem is None for document in found) == [False, True, True]
     assert {document.problem.line for document in found if document.problem} == {
-        "larger than 1 KiB; give --set max-document-size=SIZE"
+        "larger than 1 KiB; raise --set max-document-size=SIZE"
     }
     again = tmp_path / "again"
     again.mkdir()

@@ -75,7 +75,7 @@ def test_label_files_and_tables_in_folders_are_reported(tmp_path: Path) -> None:
             "corpora/mail/train.csv": "label,text\na,b\n",
         },
     )
-    assert "folders hold tables, such as corpora/" in nbtext("train corpora").notes[0]
+    assert "folders contain tables, such as corpora/" in nbtext("train corpora").notes[0]
     corpus(tmp_path, {"words/day.txt": "a cat\na dog\n", "words/data.txt": "no cat\nno dog\n"})
     assert nbtext("train words").notes == []
     corpus(tmp_path, {"plain/a/1": "a cat", "plain/b/1": "a dog"})

@@ -85,10 +85,10 @@ def test_unreadable_entries_are_problems_and_the_others_are_read(tmp_path: Path)
         "fifo": "not a regular file",
         "dangling": "cannot read: no such file or directory",
         "loop": "cannot read: too many levels of symbolic links",
-        "up": "a symbolic link to a directory, not followed; give it as a path of its own",
+        "up": "a symbolic link to a directory, not followed; use it as a path of its own",
         "device": "not a regular file",
         "socket": "not a regular file",
-        "huge": "larger than 64 MiB; give --set max-document-size=SIZE",
+        "huge": "larger than 64 MiB; raise --set max-document-size=SIZE",
     }
     assert [
         text for _, text in ((d.label, d.text) for d in documents(tmp_path) if d.problem is None)

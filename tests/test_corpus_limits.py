@@ -85,13 +85,13 @@ def test_line_without_end_takes_no_memory(pets: Path, name: str, start: bytes) -
     form = {"c.ft": "fasttext", "c.svm": "svmlight"}.get(name, name.partition(".")[2])
     if form == "svmlight":
         result = nbtext("train", name, "--max-document-size", "1M", "-m", "m", limits=LITTLE_MEMORY)
-        assert "larger than 1 MiB; give --set max-document-size=SIZE" in result.notes[0]
+        assert "larger than 1 MiB; raise --set max-document-size=SIZE" in result.notes[0]
         return
     result = nbtext(
         "classify", name, "--format", form, "--max-document-size", "1M", limits=LITTLE_MEMORY
     )
     assert result.rows == [
-        [f"{name}:1", "", "larger than 1 MiB; give --set max-document-size=SIZE"]
+        [f"{name}:1", "", "larger than 1 MiB; raise --set max-document-size=SIZE"]
     ]
     assert result.status == 1
 
@@ -102,7 +102,7 @@ def test_files_and_standard_input_above_the_limit_are_refused(pets: Path) -> Non
         result = nbtext("classify", *arguments, "--max-document-size", "3999", stdin=stdin)
         assert (result.status, result.rows) == (
             1,
-            [[arguments[0], "", "larger than 3,999 bytes; give --set max-document-size=SIZE"]],
+            [[arguments[0], "", "larger than 3,999 bytes; raise --set max-document-size=SIZE"]],
         )
         assert (
             nbtext("classify", *arguments, "--max-document-size", "4000", stdin=stdin).rows[0][1]
@@ -116,7 +116,7 @@ def test_unclosed_quote_takes_no_memory_and_is_reported(tmp_path: Path) -> None:
     found = documents(path, max_document_size="1K")
     assert [document.problem and document.problem.line for document in found] == [
         None,
-        "larger than 1 KiB; give --set max-document-size=SIZE",
+        "larger than 1 KiB; raise --set max-document-size=SIZE",
     ]
 
 

@@ -301,6 +301,6 @@ def test_record_without_examples_is_reported(tmp_path: Path) -> None:
     assert problems("bot.json", records="intents") == {
         "bot.json:2": "no value at the key 'patterns'; see --text-column"
     }
-    assert "give --set records=KEY with the key of the documents: intents" in fail(
+    assert "use --set records=KEY with the key of the documents: intents" in fail(
         2, "train bot.json --text-column intents.patterns --label-column intents.tag"
     )

@@ -145,7 +145,7 @@ def test_mbox_written_by_the_mailbox_module_is_read_back(
 def test_message_above_the_limit_is_skipped(tmp_path: Path) -> None:
     path = box(tmp_path, BOX.replace(b"first body", b"x" * 300_000))
     assert problems(path, max_document_size="100K") == {
-        f"{path}:1": "larger than 100 KiB; give --set max-document-size=SIZE"
+        f"{path}:1": "larger than 100 KiB; raise --set max-document-size=SIZE"
     }
     assert len(documents(path, max_document_size="100K")) == 2
 
@@ -207,7 +207,9 @@ def test_folder_of_mboxes_has_a_class_per_file(
         document.label for document in documents(LabelledFolder("boxes", "all"), format="mbox")
     } == {"all"}
     left_out = sum(name.endswith((".msf", ".dat", "contents")) for name in files)
-    assert ("of no class, left out" in str(nbtext("train boxes -m m -v").notes)) == bool(left_out)
+    assert (
+        "outside the class folders, ignored" in str(nbtext("train boxes -m m -v").notes)
+    ) == bool(left_out)
 
 
 @pytest.mark.parametrize("more", [{"b/README": "text"}, {"b/1.eml": LETTER}, {"b/2": LETTER}])
@@ -438,7 +440,7 @@ def test_mails_of_a_sender_can_be_forgotten(tmp_path: Path) -> None:
     succeed("train box -m rest --where from!=ann@example.org --jobs 2")
     assert content("m") == content("rest")
     assert (
-        "has no columns, such as from; use csv, tsv or jsonl, or give --document mail for a header"
+        "has no columns, such as from; use csv, tsv or jsonl, or add --document mail for a header"
         in fail(2, "train box -m m --document text --where from=ann@example.org")
     )
 

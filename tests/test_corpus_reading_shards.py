@@ -147,7 +147,7 @@ def test_shards_contain_each_record_once_in_order(
         try:
             expected, noticed = read_whole(paths, labelled=labelled, **reading)
         except UsageError as refusal:
-            if "the first line is no part of the table" not in str(refusal):
+            if "the first line is not part of the table" not in str(refusal):
                 raise
             reject()
         found, notices, _ = in_shards(paths, size, labelled=labelled, **reading)

@@ -132,7 +132,7 @@ def test_decompression_bomb_takes_no_memory_and_is_refused(pets: Path, kind: str
         limits=LITTLE_MEMORY,
     )
     assert (small.status, len(small.rows)) == (1, 1)
-    assert small.rows[0][2] == "larger than 1 MiB; give --set max-document-size=SIZE"
+    assert small.rows[0][2] == "larger than 1 MiB; raise --set max-document-size=SIZE"
     line = error_line(
         nbtext(
             "classify",
@@ -147,10 +147,10 @@ def test_decompression_bomb_takes_no_memory_and_is_refused(pets: Path, kind: str
     )
     assert (
         line
-        == f"nbtext: {path.name}: unpacks to more than 10 MiB; give --set max-unpacked-size=SIZE"
+        == f"nbtext: {path.name}: unpacks to more than 10 MiB; raise --set max-unpacked-size=SIZE"
     )
     one = nbtext("classify", path.name, "--format", "dir", "--document", "text", limits=MEMORY)
-    assert one.rows == [[path.name, "", "larger than 64 MiB; give --set max-document-size=SIZE"]]
+    assert one.rows == [[path.name, "", "larger than 64 MiB; raise --set max-document-size=SIZE"]]
 
 
 def test_standard_input_may_be_compressed(pets: Path) -> None:

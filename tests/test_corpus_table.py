@@ -170,13 +170,13 @@ def test_label_column_is_optional_without_labels_but_implies_a_header(
         (
             {"label_column": "x"},
             PathError,
-            r"no column is called 'x'; the header has id, text, text",
+            r"there is no column 'x'; the header has id, text, text",
         ),
         ({"label_column": "text"}, PathError, "several columns are called 'text'"),
         (
             {"label_column": "id", "header": False},
             UsageError,
-            "no column is called 'id': the table has no header line; give its number, or header",
+            "there is no column 'id': because the table has no header line; give its number, or header",
         ),
         ({"label_column": "2", "text_column": "2"}, UsageError, "are the same column"),
         ({"label_column": "id", "text_column": "1"}, UsageError, "are the same column"),
@@ -193,13 +193,13 @@ def test_ambiguous_or_missing_columns_are_refused(
 def test_empty_table_has_no_documents(tmp_path: Path) -> None:
     assert documents(table(tmp_path, "")) == []
     assert documents(table(tmp_path, "topic,text\n"), label_column="topic") == []
-    with pytest.raises(PathError, match="no column is called 'topic'; the table is empty"):
+    with pytest.raises(PathError, match="there is no column 'topic'; the table is empty"):
         documents(table(tmp_path, ""), label_column="topic")
 
 
 def test_long_column_names_are_truncated_in_messages(tmp_path: Path) -> None:
     header = ",".join(f"label{n}" + "label" * 100 for n in range(30))
-    with pytest.raises(PathError, match="no column is called 'label'") as raised:
+    with pytest.raises(PathError, match="there is no column 'label'") as raised:
         documents(table(tmp_path, f"{header}\n{'1,' * 29}1\n"), label_column="label")
     assert len(raised.value.line) < 1000 + len(str(tmp_path))
 

@@ -81,12 +81,12 @@ def test_fault_60_file_of_five_gigabytes_is_refused_without_memory(pets: Path) -
     done = nbtext("classify in", limits=MEMORY)
     assert (done.status, done.notes) == (
         1,
-        ["nbtext: in/b: larger than 64 MiB; give --set max-document-size=SIZE"],
+        ["nbtext: in/b: larger than 64 MiB; raise --set max-document-size=SIZE"],
     )
     lines = nbtext("classify in/a --format lines --max-document-size 3")
     assert (lines.status, lines.rows) == (
         1,
-        [["in/a:1", "", "larger than 3 bytes; give --set max-document-size=SIZE"]],
+        [["in/a:1", "", "larger than 3 bytes; raise --set max-document-size=SIZE"]],
     )
 
 

@@ -348,7 +348,7 @@ def test_too_few_labelled_documents_are_refused() -> None:
     require_labelled_documents(TextClassifier().fit(TEXTS * 2, LABELS * 2))
     with pytest.raises(
         UsageError,
-        match="2 classes take at least 50 labelled documents, and the model has 40; label more",
+        match="2 classes need at least 50 labelled documents, and the model has 40; label more",
     ):
         require_labelled_documents(TextClassifier().fit(TEXTS, LABELS))
 
@@ -361,7 +361,7 @@ def test_many_rare_classes_are_refused() -> None:
         TextClassifier().fit([f"{label} word" for label in [*labels, "rare"]], [*labels, "rare"])
     )
     labels = [*labels[:-4], "rare"]
-    message = "7 classes take at least 3 labelled documents of all but 1 of them, and 2 have fewer; label more of 1 of these"
+    message = "7 classes need at least 3 labelled documents of all but 1 of them, and 2 have fewer; label more of 1 of these"
     with pytest.raises(UsageError, match=message):
         require_labelled_documents(
             TextClassifier().fit(

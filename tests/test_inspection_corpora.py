@@ -95,7 +95,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "repeated": (
         "c.csv", table(more=f"cats,{CLEAN[0]}\ncats,{CLEAN[2]}\n"),
-        ("documents", "with the text of another: 2 documents; first c.csv:2, like c.csv:22", "to count each text once, give --once to train"),
+        ("documents", "with the text of another: 2 documents; first c.csv:2, like c.csv:22", "to count each text once, add --once to train"),
     ),
     "one class": (
         "c.csv", table(labels=["cats"]),
@@ -103,7 +103,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "small classes": (
         "c.csv", table(more=f"fish,it swims\n{fillers('birds', MIN_CLASS_DOCUMENTS - 1)}"),
-        ("classes", "2 classes with fewer than 5 documents: birds 4, fish 1", "add documents, join such classes, or leave them out"),
+        ("classes", "2 classes with fewer than 5 documents: birds 4, fish 1", "add documents, join such classes, or remove them"),
     ),
     "similar labels": (
         "c.csv", table(labels=["cats", "dogs", "Cats", "dogs "]),
@@ -115,7 +115,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "quoted cells": (
         "c.tsv", table().replace(',"', '\t"').replace("label,text\n", ""),
-        ("columns", "c.tsv: cells look quoted, and in tsv a quote is a character", "if they are, give --format csv --delimiter tab"),
+        ("columns", "c.tsv: cells look quoted, and in tsv a quote is a character", "if they are, use --format csv --delimiter tab"),
     ),
     "paths": (
         "c.csv", table([f"mails/{number}.txt" for number in range(20)]),
@@ -364,7 +364,7 @@ def test_files_outside_classes_and_empty_classes_are_reported(tmp_path: Path) ->
     assert list_warnings_of("c") == [
         ("classes", "c/empty: no documents in this class", "add some, or remove it")
     ]
-    assert "c/README: of no class, left out" in succeed("doctor c").text
+    assert "c/README: outside the class folders, ignored" in succeed("doctor c").text
 
 
 def test_unreadable_corpus_is_reported(pets: Path) -> None:

@@ -264,7 +264,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
     ("does not know what is typical; train --classifier multinomial on counts", ANY),
     ("the model has no words to draw", (*NO_TEXT, given("classifier"), given("char_ngrams"))),
     (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
-    ("--draw needs a posterior, and maximum likelihood has none", (among("estimate", "ml"),)),
+    ("--draw needs a posterior, which maximum likelihood lacks", (among("estimate", "ml"),)),
     ("--draw does not go with a bernoulli model", (among("classifier", "bernoulli"),)),
     (
         r"evidence, AIC and BIC are those of --(classifier multinomial|weighting counts)",
@@ -276,7 +276,7 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         (among("classifier", "gaussian"),),
     ),
     ("no document of the pool has a word that counts", NO_TEXT),
-    (r"shares of \d classes take at least \d+ labelled documents, and the model has", ANY),
+    (r"shares of \d classes need at least \d+ labelled documents, and the model has", ANY),
     ("none of the .* terms? is left; lower --min-df", ANY),
     (r"all documents have the same 'size'; leave estimate and --smoothing", NO_POSTERIOR),
 )
@@ -388,7 +388,7 @@ def test_incompatible_values_are_refused_in_one_line_naming_both(
                 option,
                 str(value) if len(str(value)) > 2 else option,
                 ALIASES.get(name, option),
-                "no column is called",
+                "there is no column",
             )
             assert any(word in line for word in words), (name, line)
 

@@ -205,7 +205,7 @@ def test_killed_worker_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
 def test_missing_cluster_is_refused(tmp_path: Path) -> None:
     train, nowhere = ("train", SERVICE_DESK / "train"), ("--scheduler", "tcp://127.0.0.1:1")
     assert "--backend dask needs --scheduler" in fail(2, *train, "--backend", "dask")
-    assert "is no address of a scheduler" in fail(2, *train, "--scheduler", "nonsense://x")
+    assert "is not the address of a scheduler" in fail(2, *train, "--scheduler", "nonsense://x")
     code = "import sys; from nbtext.cli.main import run; from nbtext.parallel import cluster; cluster.CONNECT_TIMEOUT_SECONDS = 1; sys.exit(run(sys.argv[1:]))"
     done = python(code, *train, "--backend", "dask", *nowhere)
     assert "does not answer" in error_line(done, 4)

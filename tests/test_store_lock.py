@@ -197,7 +197,7 @@ def test_fault_36_lock_held_too_long_is_status_5(
     line = error_line(done, 5)
     assert (
         line
-        == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or give a longer --lock-timeout"
+        == "nbtext: nbtext.joblib.lock: another process is writing the model for 0.2 s; try again, or set a longer --lock-timeout"
     )
     assert content("nbtext.joblib") == model
 

@@ -84,8 +84,11 @@ def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
     if not folders:
         raise UsageError(
             f"{path} has no sub-directories",
-            hint="a corpus has one sub-directory per class, with its documents inside; give "
-            "--format lines if each file is a class, --label-pattern if its name shows the class",
+            hint=(
+                "a corpus has one sub-directory per class, with its documents inside; add "
+                "--format lines if each file is a class, --label-pattern if its name shows the "
+                "class"
+            ),
         )
     files_by_class = (
         list_labelled_files(
@@ -116,8 +119,10 @@ def _explain_missing_directory(path: str) -> UsageError:
         )
     return UsageError(
         f"{path} is not a directory with one sub-directory per class",
-        hint="a path names a whole corpus, also in a list of --files-from; for a table use "
-        "--format csv or tsv, for a class in each file lines, and see --format for others",
+        hint=(
+            "each path is a corpus, also in a list of --files-from; for a table use --format csv "
+            "or tsv, for a class in each file lines, and see --format for others"
+        ),
     )
 
 
@@ -170,7 +175,7 @@ def list_labelled_files(
         is_empty = False
         yield file._replace(label=label)
     if is_empty:
-        notices.warnings.append(Finding("classes", WARNING, warning, "add some, or leave it out"))
+        notices.warnings.append(Finding("classes", WARNING, warning, "add some, or remove it"))
 
 
 def list_unlabelled_files(path: str) -> Iterator[ListedFile]:
@@ -199,7 +204,7 @@ def walk_files(folder: str, *, follow_links: bool = False) -> Iterator[ListedFil
             yield ListedFile(path)
         elif path not in followed_folders and os.path.islink(path):
             problem = DocumentError(
-                "a symbolic link to a directory, not followed", hint="give it as a path of its own"
+                "a symbolic link to a directory, not followed", hint="use it as a path of its own"
             )
             yield ListedFile(path, problem=problem)
         else:

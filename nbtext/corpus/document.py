@@ -117,7 +117,7 @@ class Notices:
             detail = f"with bytes that do not fit their charset, read as U+FFFD: {n_documents}"
             yield Finding("encoding", WARNING, detail)
         if self.unlabelled:
-            detail = f"{join_names(self.unlabelled, 1)}: of no class, left out"
+            detail = f"{join_names(self.unlabelled, 1)}: outside the class folders, ignored"
             yield Finding("documents", PASSED, detail)
 
     def add(self, other: Notices) -> None:
@@ -322,5 +322,5 @@ def format_byte_size(size: int) -> str:
 def create_size_error(limit: int) -> DocumentError:
     """Return the error for a document of more than ``limit`` bytes."""
     return DocumentError(
-        f"larger than {format_byte_size(limit)}", hint="give --set max-document-size=SIZE"
+        f"larger than {format_byte_size(limit)}", hint="raise --set max-document-size=SIZE"
     )

@@ -201,10 +201,10 @@ def _read_named_file(folder: str, name: bytes, options: ReaderOptions) -> tuple[
         if common_folder != allowed_folder:
             raise DocumentError(
                 f"{path} is outside the folder of the file that sets --file-column",
-                hint="give --file-column to read it, or --no-config",
+                hint="add --file-column to read it, or --no-config",
             )
     if not os.path.isfile(path):
-        raise DocumentError(f"there is no file {path}")
+        raise DocumentError(f"no such file: {path}")
     document = read_listed_file(ListedFile(path), options)
     if document.problem is not None:
         raise document.problem

@@ -309,7 +309,7 @@ def _find_array(value: object, key: str, path: str) -> list[object]:
         raise PathError(
             f"no array at the key {key!r}",
             where=path,
-            hint=suggest_records_key(value) or "give --set records=KEY",
+            hint=suggest_records_key(value) or "use --set records=KEY",
         )
     return array
 
@@ -324,7 +324,7 @@ def suggest_records_key(value: object) -> str | None:
     if not keys:
         return None
     names = join_names(keys, _MAX_LISTED_KEYS)
-    return f"give --set records=KEY with the key of the documents: {names}"
+    return f"use --set records=KEY with the key of the documents: {names}"
 
 
 def suggest_json_options(path: str) -> str:

@@ -94,7 +94,7 @@ def get_path_class(path: str, options: ReaderOptions, *suffixes: str) -> str | N
     if not options.labelled or options.reading.label_source:
         return None
     if path == "-":
-        raise UsageError("standard input has no name that could be the class", hint="give a file")
+        raise UsageError("standard input has no name to use as the class", hint="use a file")
     name = os.path.basename(os.path.realpath(path))
     return _to_class_name(name.lstrip("."), suffixes)
 
@@ -330,7 +330,10 @@ def _read_mbox_file(path: str, options: ReaderOptions) -> Iterator[Document]:
             raise PathError(
                 'not an mbox: it does not begin with "From "',
                 where=path,
-                hint="if each line is a document, give --format lines; if each file is, dir",
+                hint=(
+                    "if each line is a document, add --format lines; if each file is one, "
+                    "--format dir"
+                ),
             )
         messages = _split_messages(stream, limit)
         for number, message in enumerate(messages, options.byte_range.records_before + 1):

@@ -288,7 +288,7 @@ def _check_options(
         *first_formats, last_format = (
             name for name, table_layout in FORMATS.items() if table_layout.has_columns
         )
-        mail_hint = ", or give --document mail for a header" if condition_name else ""
+        mail_hint = ", or add --document mail for a header" if condition_name else ""
         raise UsageError(
             f"--format {reading.format} has no columns, such as {columns[0]}",
             hint=f"use {', '.join(first_formats)} or {last_format}{mail_hint}",
@@ -297,5 +297,5 @@ def _check_options(
         raise UsageError(
             "--set tag-fields names columns, keys or headers of mail, which these documents have "
             "not",
-            hint="leave it out",
+            hint="remove it",
         )

@@ -202,7 +202,7 @@ def unpack(packed: IO[bytes], compression: str, limit: int) -> Generator[bytes]:
         if size > limit:
             raise PathError(
                 f"unpacks to more than {format_byte_size(limit)}",
-                hint="give --set max-unpacked-size=SIZE",
+                hint="raise --set max-unpacked-size=SIZE",
             )
         if unpacked:
             yield unpacked
@@ -611,7 +611,9 @@ def read_path_list(path: str, *, is_null_separated: bool) -> list[str]:
     """
     content = read_list_file(path)
     if b"\0" in content and not is_null_separated:
-        raise PathError("a path has no NUL", where=path, hint="if NUL ends each path, give --null")
+        raise PathError(
+            "a path cannot contain NUL", where=path, hint=("if NUL ends each path, add --null")
+        )
     names = content.split(b"\0" if is_null_separated else b"\n")
     # A name "-" in the list is a file, not standard input.
     return ["./-" if name == b"-" else os.fsdecode(name) for name in names if name]

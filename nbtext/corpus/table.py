@@ -165,7 +165,7 @@ def _read_csv_rows(
                 return
     except csv.Error as problem:
         line_number = lines_before + lines.lines_before_record + 1
-        hint = f"if a quote is only a character, give {format_tsv_options(delimiter)}"
+        hint = f"if a quote is only a character, use {format_tsv_options(delimiter)}"
         raise PathError(f"line {line_number}: not valid csv ({problem})", hint=hint) from None
     finally:
         text.detach()  # else it would close the stream
@@ -343,8 +343,8 @@ class _ColumnFinder:
             return int(name) - 1
         if self._header is None:
             raise UsageError(
-                f"no column is called {name!r}: the table has no header line",
-                hint="give its number, or --header",
+                f"there is no column {name!r}, because the table has no header line",
+                hint="use its number, or add --header",
             )
         indices = self._indices.get(name, ())
         if len(indices) == 1:
@@ -397,14 +397,15 @@ class _ColumnIndices(NamedTuple):
             document_id = columns.find(reading.id_column)
         if label in texts or not set(texts).isdisjoint(marks.values()):
             raise UsageError(
-                "--label-column and --text-column are the same column", hint="give each its own"
+                "--label-column and --text-column are the same column",
+                hint=("use another column for each"),
             )
         extra = list(map(columns.find, options.columns))
         indices = cls(texts, label, document_id, extra, marks)
         if indices.last < 0:
             raise UsageError(
                 "--text-column none leaves no column to read",
-                hint="name the column of the text, or columns beside it",
+                hint="name the column of the text, or columns of attributes",
             )
         return indices
 
@@ -570,9 +571,9 @@ def _warn_of_swallowed_rows(
             warning = Finding(
                 "columns",
                 WARNING,
-                f"{path}:{number}: a cell in quotes holds lines that look like rows, and is "
+                f"{path}:{number}: a cell in quotes contains lines that look like rows, and is "
                 "read as one cell",
-                f"if a quote is only a character, give {format_tsv_options(delimiter)}",
+                f"if a quote is only a character, use {format_tsv_options(delimiter)}",
             )
             options.notices.warnings.append(warning)
         yield number, cells

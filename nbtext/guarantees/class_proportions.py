@@ -244,13 +244,13 @@ class ClassLikelihoods(NamedTuple):
         if n_classes > MAX_CORRECTED_CLASSES:
             return
         n_labelled = class_documents.sum()
-        subject = f"shares of {format_quantity(n_classes, 'class')} take at least"
+        subject = f"proportions of {format_quantity(n_classes, 'class')} need at least"
         minimum = MIN_MEAN_CLASS_DOCUMENTS * n_classes
         if n_labelled < minimum:
             raise UsageError(
                 f"{subject} {format_quantity(minimum, 'labelled document')}, and the model has "
                 f"{n_labelled:,}",
-                hint="label more, or count the answers of nbtext classify",
+                hint="label more, or count the predictions of nbtext classify",
             )
         n_rare = np.count_nonzero(class_documents < MIN_COMMON_CLASS_DOCUMENTS)
         max_rare = int(MAX_RARE_CLASS_PROPORTION * n_classes)
@@ -258,8 +258,10 @@ class ClassLikelihoods(NamedTuple):
             raise UsageError(
                 f"{subject} {MIN_COMMON_CLASS_DOCUMENTS} labelled documents of all but {max_rare} "
                 f"of them, and {n_rare} have fewer",
-                hint=f"label more of {n_rare - max_rare} of these, or count the answers of "
-                "nbtext classify",
+                hint=(
+                    f"label more of {n_rare - max_rare} of these, or count the predictions of "
+                    "nbtext classify"
+                ),
             )
 
     def estimate_proportions(self, log_posterior: Floats) -> Floats:
@@ -501,7 +503,7 @@ def estimate_prevalence(
             values += document.columns[:1]  # all documents have columns, or none
     log_posterior = np.concatenate(arrays)
     if not len(log_posterior):
-        raise NoDocumentsError("there are no documents that can be read and answered")
+        raise NoDocumentsError("there are no readable documents with a prediction")
     proportions_by_value = {}
     value_array = np.array(values, object)
     for value in sorted(set(values)):

@@ -99,10 +99,9 @@ def fit_set_rule(
     n_needed = count_needed_held_out(coverage)
     n_documents = int(np.count_nonzero(n_labels))
     if n_documents < n_needed:
-        verb = "was" if n_documents == 1 else "were"
         raise UsageError(
-            f"a coverage of {coverage:g} takes at least {format_quantity(n_needed, 'document')}, "
-            f"and {format_quantity(n_documents, 'document')} of training {verb} left out",
+            f"a coverage of {coverage:g} needs at least "
+            f"{format_quantity(n_needed, 'held-out document')}, and the model has {n_documents:,}",
             hint="train on more documents",
         )
     pair_weights = weights / n_labels[documents]

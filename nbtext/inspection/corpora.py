@@ -230,7 +230,7 @@ def _check_class_sizes(class_sizes: Counter[str]) -> Iterator[Finding]:
             f"{format_quantity(len(small_classes), 'class')} with fewer than {MIN_CLASS_DOCUMENTS} "
             f"documents: {format_sizes(small_classes, MAX_NAMED)}"
         )
-        fix = "add documents, join such classes, or leave them out"
+        fix = "add documents, join such classes, or remove them"
         yield Finding("classes", WARNING, detail, fix)
 
 
@@ -247,7 +247,7 @@ def _check_repeated_texts(last_rows: Ints, names: Names) -> Iterator[Finding]:
             f"with the text of another: {format_quantity(repeated_rows.size, 'document')}; first "
             f"{names[row]}, like {names[last_rows[row]]}"
         )
-        fix = "to count each text once, give --once to train"
+        fix = "to count each text once, add --once to train"
         yield Finding("documents", WARNING, detail, fix)
 
 
@@ -308,4 +308,4 @@ def _check_language(statistics: ClassStatistics, language: str) -> Iterator[Find
             if n_words >= SIMILAR_LANGUAGE_RATIO * max_count
         )
         detail = f"by its stop words the language is {likely_languages}, not {language}"
-        yield Finding("texts", WARNING, detail, f"give --language {likely_languages}")
+        yield Finding("texts", WARNING, detail, f"use --language {likely_languages}")

@@ -79,7 +79,7 @@ class DocumentGenerator:
         self._seed = seed
         if sample_parameters and model.settings.estimate == "ml":
             raise UsageError(
-                "--draw needs a posterior, and maximum likelihood has none",
+                "--draw needs a posterior, which maximum likelihood lacks",
                 hint="train with --set estimate=mean or map",
             )
         self._coins = None
@@ -94,7 +94,7 @@ class DocumentGenerator:
             if not self.attributes:
                 raise UsageError(NO_WORDS, hint="train it on documents that have some")
             if sample_parameters:
-                raise UsageError(NO_WORDS, hint="leave --draw out")
+                raise UsageError(NO_WORDS, hint="remove --draw")
         single_terms = model.fitted.statistics.vocabulary.list_single_terms()
         self._names = list(map(display_term, single_terms))
         """Names by term id. A stem has the name of its most frequent word, if it is known."""
@@ -115,10 +115,10 @@ class DocumentGenerator:
         if length is not None and self._coins is not None:
             raise UsageError(
                 "--length does not go with a bernoulli model: every word has a coin",
-                hint="leave --length out",
+                hint="remove --length",
             )
         if length is not None and not self._words.size:
-            raise UsageError(NO_WORDS, hint="leave --length out")
+            raise UsageError(NO_WORDS, hint="remove --length")
         fixed_class = None if label is None else find_class_index(self._fitted, label)
         prior = Categorical(self._fitted.classifier.prior)
         random = make_random_generator(self._seed)

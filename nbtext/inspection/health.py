@@ -165,7 +165,7 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
     """Load the model, and compare its packages with the installed packages."""
     if not path_is_explicit and not os.path.lexists(path):
         fix = "nbtext train CORPUS makes one; --model names another"
-        yield Finding("model", WARNING, f"{path}: there is none yet", fix)
+        yield Finding("model", WARNING, f"{path}: there is no model yet", fix)
         return
 
     try:
@@ -190,8 +190,8 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
         installed = _find_version(name) if name in PACKAGES else None
         if installed is not None and installed != model_version:
             detail = (
-                f"its stems are those of {name} {model_version}, and {name} {installed} is "
-                "installed: some may differ"
+                f"its stems are from {name} {model_version}, and {name} {installed} is installed, "
+                "so some may differ"
             )
             fix = f"train again, or pip install '{name}=={model_version}'"
             yield Finding("model", WARNING, detail, fix)

@@ -84,7 +84,7 @@ def compute_perplexities(model: TextClassifier, documents: Iterable[Document]) -
             )
             sums = sums.merge(block_sums)
     if not sums.documents.any():
-        raise UsageError("the corpus has no document of a class that the model knows")
+        raise UsageError("the corpus has no document of the model's classes")
     total = HeldOutText(*(column.sum(keepdims=True) for column in sums))  # of shape (1,)
     return Perplexities(
         classes=dict(zip(model.classes, _make_perplexities(sums), strict=True)),

@@ -56,7 +56,8 @@ def connect_cluster(scheduler: str) -> Iterator[Any]:
         client = connect(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except ValueError as problem:
         raise UsageError(
-            f"{scheduler!r} is no address of a scheduler: {problem}", hint="such as tcp://host:8786"
+            f"{scheduler!r} is not the address of a scheduler: {problem}",
+            hint=("such as tcp://host:8786"),
         ) from None
     except OSError:
         raise WorkerError(

@@ -54,8 +54,8 @@ MAX_CHANGES = 10
 
 CHANGE_COLUMNS: Sequence[Column[DisagreementCount]] = (
     Column("true class", lambda change: change.truth),
-    Column("answer of A", lambda change: change.a, placeholder="(none)"),
-    Column("answer of B", lambda change: change.b, placeholder="(none)"),
+    Column("prediction of A", lambda change: change.a, placeholder="(none)"),
+    Column("prediction of B", lambda change: change.b, placeholder="(none)"),
     Column("documents", lambda change: change.documents, ","),
 )
 
@@ -108,7 +108,7 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
 def _describe_differences(result: ComparisonResult) -> list[str]:
     """Return sentences that name, for each metric, the better model or the lack of significance."""
     if result.identical:
-        return ["The two models give the same answers with the same probabilities."]
+        return ["The two models make the same predictions with the same probabilities."]
     sentences = [_describe_accuracies(result)]
     similar_metrics = []
     for name, difference in result.differences.items():
@@ -121,8 +121,7 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
             b_is_better = (value > 0) == METRICS[name].higher_is_better
             better = "B" if b_is_better else "A"
             sentences.append(
-                f"{better} has the better {title}, beyond chance: B − A is {value:+.4f} "
-                f"({interval})."
+                f"{better} has a significantly better {title}: B − A is {value:+.4f} ({interval})."
             )
         elif difference.beyond_chance is False:  # not None, which means untested
             similar_metrics.append(title)
@@ -132,7 +131,7 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
             titles = f"{', '.join(first_titles)} and {titles}"
         sentences.append(f"Beyond chance they do not differ in {titles}.")
     documents = format_quantity(result.n, "document")
-    sentences.append(f"B answers otherwise than A for {result.changed:,} of {documents}.")
+    sentences.append(f"B differs from A in {result.changed:,} of {documents}.")
     return sentences
 
 
@@ -147,9 +146,9 @@ def _describe_accuracies(result: ComparisonResult) -> str:
         f"{result.mcnemar.p_value:.2g})"
     )
     if not result.differences["accuracy"].beyond_chance:
-        return f"Neither is right more often beyond chance: {test}."
+        return f"Neither is right significantly more often: {test}."
     better = "B" if only_b > only_a else "A"
-    return f"{better} is right more often, beyond chance: {test}."
+    return f"{better} is right significantly more often: {test}."
 
 
 TRIAL_METRICS = {
@@ -185,7 +184,7 @@ def _print_trials(result: Mapping[str, Any]) -> None:
     stages = groupby(trials, lambda trial: (trial["documents"], trial["folds"]))
     for (n_documents, n_folds), stage_trials in stages:
         title = (
-            f"judged on {_format_part(n_documents, result['documents'], 'document')}, "
+            f"evaluated on {_format_part(n_documents, result['documents'], 'document')}, "
             f"{_format_part(n_folds, result['folds'], 'fold')}"
         )
         tables.append(format_table(columns, stage_trials, title))
@@ -278,14 +277,14 @@ def _describe_choice(trials: Sequence[Trial], chosen_trial: Trial) -> str:
     name = _format_options(chosen_trial["setting"])
     if chosen_trial["better"]:
         return (
-            f"Kept is {name}: it is significantly better than the default (p = "
+            f"Chosen: {name}. It is significantly better than the default (p = "
             f"{chosen_trial['p_value']:.3g}, corrected for the number of settings)."
         )
     if all(trial["p_value"] is None for trial in trials):
-        return f"Kept is {name}, the best: the default could not be tried."
+        return f"Chosen: {name}, the best. The default could not be tried."
     if any(trial["better"] for trial in trials):
         return (
-            "The default is kept: there is no time to train a setting that is significantly better."
+            "Chosen: the default. There is no time to train a setting that is significantly better."
         )
     return "No setting is significantly better than the default; the default is kept."
 
@@ -437,7 +436,7 @@ def _print_drift_history(
     for name, run in named_runs:
         drifts = [run.metrics[metric] for metric in DRIFT_METRIC_TITLES]
         if any(drift.is_significant for drift in drifts):
-            legend = "; * more than chance"
+            legend = "; * significant"
         rows.append((name, f"{run.documents:,}", *map(_format_distance, drifts)))
 
     _, last_run = named_runs[-1]
@@ -447,8 +446,10 @@ def _print_drift_history(
         if drift.is_significant:
             changes.append(f"{title} ({_format_change(drift)})")
     notes = {
-        "distance": "between the means, in standard deviations of training documents; of answers "
-        f"the share that differs{legend}",
+        "distance": (
+            "difference of the means, in standard deviations of training documents; for "
+            f"predictions the proportion that differs{legend}"
+        ),
         last_name: f"moved: {', '.join(changes)}" if changes else "nothing moved",
     }
     if n_skipped > 0:
@@ -520,7 +521,7 @@ def _print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     columns: list[Column[ClassProportion]] = [
         Column("share", lambda proportion: proportion.share, ".3f"),
         Column("95 % interval", lambda proportion: (proportion.low, proportion.high), ".3f"),
-        Column("by counting answers", lambda proportion: proportion.counted, ".3f"),
+        Column("by counting predictions", lambda proportion: proportion.counted, ".3f"),
         Column("", lambda proportion: block * round(MAX_BAR_CHARS * proportion.share)),
     ]
 

@@ -247,7 +247,7 @@ def _describe_threshold(threshold: PredictionThreshold) -> str:
     answer = threshold.answer
     likelihoods = f"p(d | {answer}) / p(d | {threshold.against})"
     return (
-        f"{answer} is the answer if {likelihoods} > {threshold.likelihood_ratio:.4g}, "
+        f"{answer} is predicted if {likelihoods} > {threshold.likelihood_ratio:.4g}, "
         f"so if p({answer} | d) > {format_number(threshold.probability)}"
     )
 
@@ -301,7 +301,7 @@ def _format_class_table(result: EvaluationResult, *, show_all: bool) -> str:
     if not show_all:
         labels = labels[:MAX_SHOWN_CLASSES]
         title = (
-            f"{MAX_SHOWN_CLASSES} of {format_quantity(n_classes, 'class')}, those of least F1; "
+            f"{MAX_SHOWN_CLASSES} of {format_quantity(n_classes, 'class')}, those of lowest F1; "
             "--all shows all"
         )
     sorted_classes = [(label, per_class[label]) for label in labels]
@@ -366,9 +366,9 @@ def _format_risk_curve(points: Sequence[RiskPoint]) -> list[str]:
     if span == 0:  # all bars are equal, so any other span will do
         span = 1.0
     bars = "".join(draw_block((point.precision - min_precision) / span) for point in points)
-    scale = f"from {format_number(min_precision)} to 1, by share answered"
+    scale = f"from {format_number(min_precision)} to 1, by proportion predicted"
     return [
-        format_table(RISK_COLUMNS, points, "the surest answers alone"),
+        format_table(RISK_COLUMNS, points, "the most probable predictions"),
         format_listing({"precision": f"{bars}  {scale}"}),
     ]
 

@@ -542,8 +542,8 @@ def _describe_reason(reason: str) -> str:
     )
 
     descriptions = {
-        ALREADY_PREDICTED: "it is the answer already",
-        ZERO_PRIOR: "no text makes it the answer: its prior probability is 0",
+        ALREADY_PREDICTED: "it is predicted already",
+        ZERO_PRIOR: "it is never predicted, because its prior probability is 0",
         NOT_ENOUGH: f"up to {MAX_REMOVED_WORDS} words are not enough",
     }
     return descriptions[reason]

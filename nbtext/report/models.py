@@ -71,7 +71,7 @@ def print_criteria(criteria: Criteria) -> None:
 
     A part is the class prior, the text or a column.
     """
-    log_evidence = "not defined: its parameters have no prior"
+    log_evidence = "not defined, because its parameters have no prior"
     if criteria.evidence is not None:
         log_evidence = _format_nats(criteria.evidence)
         if criteria.evidence_of_labels is None:
@@ -214,7 +214,7 @@ def _join_settings(settings: Mapping[str, object]) -> str:
 def _format_calibration_quality(calibration: CalibrationOverview) -> str:
     """Return a table of the metrics of probabilities before and after calibration."""
     documents = format_quantity(calibration.documents, "document")
-    heading = f"{documents}, each judged by a model without it"
+    heading = f"{documents}, each scored by a model without it"
     # The record of a row is the name of its metric.
     columns: list[Column[str]] = [
         Column("before", lambda name: calibration.before[name], ".4f"),
@@ -335,7 +335,7 @@ def _summarize_vocabulary(overview: Overview) -> str:
     if overview.selected_terms != overview.terms:
         vocabulary += f", {overview.selected_terms:,} selected"
     if overview.closed_vocabulary:
-        vocabulary += "; pruned, so no others are learnt"
+        vocabulary += "; pruned, so no others are added"
     return vocabulary
 
 
@@ -425,14 +425,14 @@ def _summarize_unlabelled(unlabelled: UnlabelledOverview | None) -> str | None:
         return None
     documents = format_quantity(unlabelled.documents, "document")
     if not unlabelled.weight:
-        return f"{documents}, not used: left-out log loss is least without them"
+        return f"{documents}, not used: held-out log loss is lowest without them"
     terms = format_quantity(unlabelled.terms, "term")
-    summary = f"{documents} with weight {unlabelled.weight:g}, {terms} of theirs alone"
+    summary = f"{documents} with weight {unlabelled.weight:g}, {terms} only in them"
     if not unlabelled.log_loss:
-        return f"{summary}; no labelled ones to judge by"
+        return f"{summary}; no labelled documents for a comparison"
     loss = unlabelled.log_loss[f"{unlabelled.weight:g}"]  # the keys are weights as texts
     loss_without = unlabelled.log_loss["0"]
-    return f"{summary}: left-out log loss {loss:.3g} nats, {loss_without:.3g} without them"
+    return f"{summary}: held-out log loss {loss:.3g} nats, {loss_without:.3g} without them"
 
 
 def build_provenance(
@@ -472,7 +472,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
         rows.append((finding.check, finding.result, finding.detail))
         if finding.fix:
             rows.append(("", "", f"→ {finding.fix}"))
-    print_blocks(format_grid(("looked at", "result", "what was found"), rows))
+    print_blocks(format_grid(("looked at", "result", "result"), rows))
 
 
 def write_generated_documents(

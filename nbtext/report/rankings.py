@@ -75,14 +75,14 @@ def _format_term(term: TermDetails, symbol: str) -> Iterator[str]:
     ``symbol`` is the symbol of the probability.
     """
     if not term.known:
-        yield format_listing({term.term: "no training document holds it"})
+        yield format_listing({term.term: "in no training document"})
         return
 
     forms = ""
     if term.forms:
         counts = ", ".join(f"{word} {count:,}" for word, count in term.forms.items())
         forms = format_listing({"occurs as": counts})
-    heading = term.term if term.selected else f"{term.term}, left out of the model"
+    heading = term.term if term.selected else f"{term.term}, not selected"
     classes = sorted(
         term.classes.items(),
         key=lambda item: item[1].probability or 0.0,  # None if the term was not selected

@@ -56,7 +56,7 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
     # A link is left here only if links are not followed. It will be replaced itself.
     if status is not None and stat.S_IFMT(status.st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
         file_type = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise PathError(f"is {file_type}", where=path, hint="give the name of a file")
+        raise PathError(f"is {file_type}", where=path, hint="use the name of a file")
 
     folder = target.parent
     shown_folder = _find_displayed_folder(path)
@@ -401,7 +401,7 @@ def _acquire_lock(lock_file: str, timeout: float) -> int:
             duration = f"for {timeout:g} s" if timeout else "now"
             raise LockedError(
                 f"another process is writing the model {duration}",
-                hint="try again, or give a longer --lock-timeout",
+                hint="try again, or set a longer --lock-timeout",
             )
         time.sleep(min(poll_seconds, remaining_seconds))
         poll_seconds = min(2 * poll_seconds, _MAX_LOCK_POLL_SECONDS)

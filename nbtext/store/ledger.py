@@ -163,6 +163,4 @@ def _parse_labels(text: bytes) -> tuple[str, ...]:
 
 def damaged_ledger_error(finding: str) -> ModelError:
     """Return the error for a damaged ledger. Its model can still be used without the ledger."""
-    return ModelError(
-        f"the ledger is damaged: {finding}", hint="nbtext prune --ledger takes it out"
-    )
+    return ModelError(f"the ledger is damaged: {finding}", hint="nbtext prune --ledger removes it")

@@ -275,8 +275,8 @@ def check_lines_above_header(rows: Rows, reading: Reading) -> None:
     is_delimiter_note = title.casefold().startswith("sep=")  # from a spreadsheet
     if needs_header or is_delimiter_note or _starts_with_header(table):
         raise UsageError(
-            f"the first line is no part of the table: {shorten(title, _MAX_LINE_CHARS)!r}",
-            hint="remove what is above the header, which begins with "
+            f"the first line is not part of the table: {shorten(title, _MAX_LINE_CHARS)!r}",
+            hint="remove the lines above the header, which begins with "
             f"{shorten(table[0][0], _MAX_LINE_CHARS)!r}",
         )
 
@@ -460,7 +460,7 @@ def describe_detection(reading: Reading, detected: Reading, *, labelled: bool) -
     choice = last_option
     if first_options:
         choice = f"{', '.join(first_options)} or {last_option}"
-    return f"{describe_columns(detected, labelled=labelled)}; if not, give {choice}"
+    return f"{describe_columns(detected, labelled=labelled)}; if this is wrong, set {choice}"
 
 
 def describe_columns(reading: Reading, *, labelled: bool = True) -> str:
@@ -556,7 +556,7 @@ def check_header(rows: Rows, reading: Reading, columns: Names = ()) -> None:
         raise UsageError(
             "columns are given by number, and the first row looks like a header: "
             f"{join_names(cells, _MAX_LISTED_HEADER_CELLS)}",
-            hint="give --header or --no-header",
+            hint="add --header or --no-header",
         )
 
 
@@ -583,7 +583,7 @@ def find_table_warnings(
     if not reading.has_whole_files and len(texts) > 1 and _are_paths(texts, folder):
         yield (
             "the texts are names of files, and the names are counted, not the files",
-            f"give --file-column {text_column}",
+            f"use --file-column {text_column}",
         )
     if not uses_all_rows:
         return
@@ -593,7 +593,7 @@ def find_table_warnings(
             number = longer.position + 1
             yield (
                 f"column {number} has longer texts than column 2, which is read",
-                f"give --text-column {number}",
+                f"use --text-column {number}",
             )
     yield from _find_column_warnings(_collect_values(body, columns), reading)
 
@@ -630,19 +630,19 @@ def _find_column_warnings(
             part = "train" if "train" in distinct else min(distinct)
             yield (
                 f"column {name} names parts of a corpus, and all are read",
-                f"give --where {name}={part}",
+                f"add --where {name}={part}",
             )
         if "reject" in distinct and ANNOTATOR_VERDICTS.issuperset(distinct):
             yield (
-                f"column {name} says that annotators rejected some rows, and all are read",
-                f"give --where {name}=accept",
+                f"annotators rejected some rows, by column {name}, and all rows are read",
+                f"add --where {name}=accept",
             )
     mark_columns = _list_mark_columns(unread_columns)
     if len(mark_columns) >= _MIN_MARK_COLUMNS and "," not in (reading.label_column or ""):
         names = join_names(mark_columns, _MAX_LISTED_MARK_COLUMNS)
         yield (
             f"columns {names} have a mark for each row, 0 or 1, as if each were a label",
-            f"if so, give --label-column {','.join(mark_columns)}",
+            f"if so, use --label-column {','.join(mark_columns)}",
         )
 
 
@@ -911,7 +911,7 @@ def _create_unclear_columns_error(
     options = [setting_options[name] for name in unclear_settings]
     return UsageError(
         f"it is not clear which column is {question}: {examples}",
-        hint=f"give {' and '.join(options)}",
+        hint=f"use {' and '.join(options)}",
     )
 
 

@@ -439,7 +439,7 @@ def find_text_kind_warnings(
                 "texts",
                 WARNING,
                 f"read as text, and look like {kind}: {quantity}{scope}",
-                f"give --{option} {kind}",
+                f"use --{option} {kind}",
             )
 
 
@@ -539,7 +539,7 @@ def find_corpus_warnings(
                 "columns",
                 WARNING,
                 f"{paths[0]}: cells look quoted, and in tsv a quote is a character",
-                "if they are, give --format csv --delimiter tab",
+                "if they are, use --format csv --delimiter tab",
             )
 
 

@@ -59,7 +59,7 @@ def suggest_reading_options(path: str) -> str | None:
         rows = split_rows(start, delimiter, is_quoted=False, is_complete=is_complete)
         width = len(rows[0]) if rows else 0
         if width > 1 and len(rows) >= _MIN_LINES and all(len(row) == width for row in rows):
-            return f"each line has {width} columns, so give {format_tsv_options(delimiter)}"
+            return f"each line has {width} columns, so use {format_tsv_options(delimiter)}"
     lines = start.decode("utf-8", "replace").splitlines()[:MAX_INSPECTED_ROWS]
     if not _start_with_classes(lines):
         return None
@@ -94,8 +94,8 @@ def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Findi
                 yield Finding(
                     "format",
                     WARNING,
-                    f"folders hold tables, such as {file}, and each file is read as one text",
-                    "give a table itself, or the folder of one corpus",
+                    f"folders contain tables, such as {file}, and each file is read as one text",
+                    "use a table, or the folder of one corpus",
                 )
                 return
 

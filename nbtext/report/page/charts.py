@@ -206,7 +206,7 @@ def _draw_bin(bin_: ReliabilityBin, point: tuple[float, float], max_documents: i
     x, y = point
     bar_height = COUNT_PLOT.height * bin_.documents / max_documents
     title = (
-        f"{format_quantity(bin_.documents, 'answer')} of mean probability "
+        f"{format_quantity(bin_.documents, 'prediction')} of mean probability "
         f"{format_percent(bin_.confidence)}: {format_percent(bin_.accuracy)} right, "
         f"95\u00a0% interval {format_interval(bin_.interval, '%')}"
     )
@@ -340,7 +340,7 @@ def draw_risk_curve(points: Sequence[RiskPoint], label: str) -> Markup:
             point.answered,
             point.precision,
             point.interval,
-            f"{format_percent(point.answered)} answered, from a probability of "
+            f"{format_percent(point.answered)} predicted, from a probability of "
             f"{point.probability:.3f}: precision {format_percent(point.precision)}",
         )
         for point in points
@@ -520,9 +520,10 @@ def draw_confusion_table(
         ]
         rows.append(format_html("<tr>{}{}</tr>", _format_class_heading(truth, "row"), cells))
     return format_html(
-        '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and answer '
+        '<table class="heat{}"><caption class="unseen">Documents by true class (rows) and '
+        "prediction "
         '(columns)</caption><thead><tr><td class="corner"><span>'
-        "true class ↓ answer →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
+        "true class ↓ prediction →</span></td>{}</tr></thead><tbody>{}</tbody></table>",
         " small" if has_small_cells else "",
         (_format_class_heading(label, "col") for label in classes),
         rows,
@@ -564,7 +565,9 @@ def draw_legend() -> Markup:
         ]
         scales.append(
             format_html(
-                '<p><span class="name">{}, share of the class from </span>{}</p>', name, swatches
+                '<p><span class="name">{}, proportion of the class from </span>{}</p>',
+                name,
+                swatches,
             )
         )
     return format_html('<div class="legend">{}</div>', scales)

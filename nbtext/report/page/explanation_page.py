@@ -62,7 +62,7 @@ def build_explanations_page(stream: Iterable[ExplainedDocument], top: int) -> st
             content=content,
         )
         sections.append(Section(anchor, shorten_middle(explained.id, MAX_NAME_CHARS), section))
-    return build_page("What the words contributed", sections, "explained.css")
+    return build_page("Contributions of the words", sections, "explained.css")
 
 
 def _format_missing_answer(explained: ExplainedDocument) -> Markup:
@@ -74,7 +74,7 @@ def _format_missing_answer(explained: ExplainedDocument) -> Markup:
             for label, cause in describe_causes(explained)
         ]
         causes = format_html("<ul>{}</ul>", items)
-    return format_html("<p>No answer: {}</p>{}", explained.missing_reason, causes)
+    return format_html("<p>No prediction: {}</p>{}", explained.missing_reason, causes)
 
 
 def _format_explanation(explanation: Explanation, top: int) -> Markup:
@@ -89,9 +89,9 @@ def _format_explanation(explanation: Explanation, top: int) -> Markup:
         if text
     )
     return format_html(
-        '<p class="answer">The answer is {label} (probability {probability}), compared here with '
-        "{against} ({against_probability}). The log odds of the one over the other are {log_odds} "
-        "nats before calibration.</p>{note}"
+        '<p class="answer">The prediction is {label} (probability {probability}), compared here '
+        "with {against} ({against_probability}). The log odds of the two are {log_odds} nats "
+        "before calibration.</p>{note}"
         '<div class="text" role="region" aria-label="text of the document" tabindex="0">'
         '<p dir="auto">{shaded_text}</p></div>{summands}'
         '<h3>From log odds to probability</h3><ol class="steps">{steps}</ol>',
@@ -101,11 +101,10 @@ def _format_explanation(explanation: Explanation, top: int) -> Markup:
         against_probability=format_percent(explanation.against_probability),
         log_odds=format_signed_nats(explanation.log_odds),
         note=format_note(
-            'Words that speak for {} are <mark class="f2">bold on blue</mark>, words that speak '
-            'for {} <mark class="a2">underlined on orange</mark>: the '
-            "stronger the shade, the more one occurrence adds beside the strongest. Point at one "
-            "for its nats, or see the table. 0.7 nats make the odds "
-            "twofold, 2.3 tenfold.",
+            'Words for {} are <mark class="f2">bold on blue</mark>, words '
+            'for {} <mark class="a2">underlined on orange</mark>; a stronger shade means a '
+            "larger contribution of one occurrence. Point at a word for its nats, or see the "
+            "table. 0.7 nats double the odds, 2.3 make them tenfold.",
             label,
             against,
         ),
@@ -135,11 +134,11 @@ def _shade_piece(text: str, contribution: float, shade_level: int) -> Markup:
 def _format_summands(explanation: Explanation, top: int) -> Markup:
     """Return the summands of the log odds as a table with bars."""
     summands, n_idle = collect_summands(explanation, top, "other word")
-    caption = f"What adds up to the log odds, strongest first. {describe_idle_words(n_idle)}."
+    caption = f"The parts of the log odds, strongest first. {describe_idle_words(n_idle)}."
     if explanation.remainder is not None:
         caption = (
-            "What the log odds lose without each word: these do not add up, so the rest is "
-            "named too."
+            "The loss of log odds without each word. These do not add up, so the rest is a line "
+            "of its own."
         )
     max_contribution = find_max_contribution(summand.contribution for summand in summands)
     if max_contribution == 0:  # all contributions are 0 or infinite, so any scale will do
@@ -149,7 +148,7 @@ def _format_summands(explanation: Explanation, top: int) -> Markup:
         '<table class="plain"><caption>{}</caption><thead><tr><th scope="col">part</th><th '
         'scope="col" class="number">nats</th>'
         '<th scope="col" class="number">times</th><th scope="col" class="terms">terms</th><th '
-        'scope="col" class="wide">for the other class, for the answer</th>'
+        'scope="col" class="wide">for the other class, for the prediction</th>'
         '</tr></thead><tbody>{}<tr class="total"><th scope="row">log odds</th><td '
         'class="number">{}</td><td></td><td></td><td class="wide"></td></tr></tbody>'
         "</table>",

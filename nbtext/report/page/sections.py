@@ -126,7 +126,7 @@ def _list_sections(data: ReportData) -> Iterator[Section]:
     yield _make_section("figures", "Figures", "Figures", _format_metrics(data))
     if result.has_one_label:
         confusion = _format_confusion(result)
-        yield _make_section("confusion", "Confusion", "What is taken for what", confusion)
+        yield _make_section("confusion", "Confusion", "Confusions", confusion)
     calibration = _format_calibration(data)
     question = "Can its probabilities be believed?"
     yield _make_section("calibration", "Probabilities", question, calibration)
@@ -187,7 +187,7 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
         superlative = "most frequent"
     sentences: list[object] = [
         format_html(
-            "The model answered {} of {}.",
+            "The model made a prediction for {} of {}.",
             format_quantity(result.n, "document"),
             _count_evaluated_classes(result),
         ),
@@ -198,7 +198,7 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
             format_interval(interval, "%"),
         ),
         format_html(
-            " Always answering {}, the {} {} in training, would be right on {}.",
+            " Always predicting {}, the {} {} in training, would be right on {}.",
             format_class_name(baseline.label),
             superlative,
             result.kind,
@@ -207,13 +207,13 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
     ]
     lower_end, _ = interval
     if lower_end <= baseline.accuracy:
-        sentences.append(" So there is no sign here that the model is better than that.")
+        sentences.append(" So this does not show that the model is better.")
     if result.has_one_label:
         # "" stands for no prediction.
         n_unanswered = sum(counts.get("", 0) for counts in result.confusion.values())
         if n_unanswered > 0:
             documents = format_quantity(n_unanswered, "document")
-            sentences.append(f" It gave no answer to {documents}, which counts as wrong.")
+            sentences.append(f" It made no prediction for {documents}, which counts as wrong.")
     if result.unknown_labels:
         sentences.append(_describe_unknown_labels(result))
     return join_markup(sentences)
@@ -292,7 +292,7 @@ def _summarize_calibration(data: ReportData) -> Markup:
     """Return sentences on how reliable the probabilities are."""
     result = data.evaluation
     calibrated = data.calibrated
-    noun = "answers"
+    noun = "predictions"
     accuracy = result.accuracy
     if not result.has_one_label:
         noun = "most probable labels"
@@ -305,10 +305,10 @@ def _summarize_calibration(data: ReportData) -> Markup:
         uncalibrated_points = 100 * (data.uncalibrated.ece or 0.0)
         uncalibrated_error = f" (before calibration by {uncalibrated_points:.1f})"
     return format_html(
-        "<strong>{verdict}</strong> On average its {noun} are {confidence} probable by its own "
-        "account, and {accuracy} are right. In groups of about equally probable answers, "
-        "the probability differs from the share that is right by {points} percentage points in "
-        "the mean{uncalibrated_error}.",
+        "<strong>{verdict}</strong> On average, the model gives its {noun} a probability of "
+        "{confidence}, and {accuracy} are right. In groups of similar probability, the mean "
+        "difference between probability and proportion right is {points} percentage "
+        "points{uncalibrated_error}.",
         verdict=_rate_calibration(result.n, error, is_overconfident=is_overconfident),
         noun=noun,
         confidence=format_percent(calibrated.confidence),
@@ -351,8 +351,7 @@ def _summarize_leaks(data: ReportData) -> Markup:
     elif leaks.checked != data.evaluation.n:
         checked = f"{format_quantity(leaks.checked, 'document')} that could be checked"
     return format_html(
-        "<strong>These figures may flatter the model:</strong> {} of the {} stand among those "
-        "that it was trained on{}",
+        "<strong>These metrics may be too good:</strong> the model was trained on {} of the {}{}",
         f"{leaks.found:,}",
         checked,
         ending,
@@ -384,7 +383,7 @@ def _format_metrics(data: ReportData) -> Markup:
             f"{baseline.accuracy:.3f}",
             f"accuracy of always {shorten_middle(baseline.label, MAX_CARD_LABEL_CHARS)}",
         ),
-        _make_probability_card(data, "Mean probability", "confidence", note="of the answers"),
+        _make_probability_card(data, "Mean probability", "confidence", note="of the predictions"),
         _make_probability_card(data, "Calibration error", "ece"),
         _make_probability_card(data, "Log loss", "log_loss", note="nats"),
         _make_probability_card(data, "Brier score", "brier"),
@@ -400,7 +399,7 @@ def _format_metrics(data: ReportData) -> Markup:
     )
     reference = "accuracy"
     if not result.has_one_label:
-        reference = "share of most probable labels that are right"
+        reference = "proportion of most probable labels that are right"
     return format_html(
         '<dl class="cards">{}</dl>{}',
         groups,
@@ -462,9 +461,9 @@ def _format_confusion(result: EvaluationResult) -> Markup:
         "every answer →</p><figure>{heat_map}<figcaption>{legend}</figcaption></figure>",
         table=table,
         note=format_note(
-            "Each row is a true class, each column an answer; classes that are confused most come "
-            "first. The share of its row makes a cell&#x27;s shade: "
-            "blue where right, orange where wrong."
+            "Each row is a true class, each column a prediction; the most confused classes come "
+            "first. The shade of a cell is its proportion of the row: blue if right, orange if "
+            "wrong."
         ),
         omitted=_format_omitted_classes(result, len(classes)),
         width_class=" many" if len(classes) > MAX_UNSCROLLED_CLASSES else "",
@@ -476,7 +475,7 @@ def _format_confusion(result: EvaluationResult) -> Markup:
 def _format_calibration(data: ReportData) -> Markup:
     """Return reliability diagrams before and after calibration, and the risk curve."""
     uncalibrated_diagram = NO_MARKUP
-    heading = "Probabilities as they are given"
+    heading = "Probabilities of the model"
     missing_note = NO_MARKUP
     if data.uncalibrated is not None:
         uncalibrated_diagram = _format_reliability(
@@ -485,16 +484,16 @@ def _format_calibration(data: ReportData) -> Markup:
         heading = "After calibration"
     else:
         missing_note = format_note(
-            "These are the probabilities of the bare scores: the model has no calibration, or one "
-            "that changes nothing."
+            "These probabilities are not calibrated: the model has no calibration, or one without "
+            "effect."
         )
     return format_html(
         '{note}<div class="pair">{before}{after}</div>{missing_note}{risk_curve}',
         note=format_note(
-            "Answers are grouped by their probability. Dots: the share of right answers in each "
-            "group, with its 95\u00a0% interval; on the "
-            "dashed line probabilities say what happens, below it the model is too sure. Columns: "
-            "how many answers each group has."
+            "Predictions are grouped by their probability. Dots: the proportion of right "
+            "predictions in each group, with its 95\u00a0% interval; on the dashed line "
+            "probabilities are right, below it the model is overconfident. Columns: the number of "
+            "predictions in each group."
         ),
         before=uncalibrated_diagram,
         after=_format_reliability(heading, "after", data.calibrated),
@@ -509,7 +508,7 @@ def _format_reliability(heading: str, series: str, result: ProbabilityResult) ->
     label = f"Reliability diagram, {heading.lower()}: {error}; the numbers are in the table below."
     chart = draw_reliability_diagram(result.bins, series, label)
     filled_bins = (bin_ for bin_ in result.bins if bin_.documents)
-    axis_title = "probability of the answer →"
+    axis_title = "probability of the prediction →"
     return _format_figure(heading, error, chart, axis_title, BIN_COLUMNS, filled_bins)
 
 
@@ -518,13 +517,16 @@ def _format_risk_curve(points: Sequence[RiskPoint]) -> Markup:
     first = points[0]
     last = points[-1]
     label = (
-        f"Precision goes from {format_percent(first.precision)} of the surest "
-        f"{format_percent(first.answered)} to {format_percent(last.precision)} of all answers."
+        f"Precision is {format_percent(first.precision)} for the most probable "
+        f"{format_percent(first.answered)} of the predictions, and "
+        f"{format_percent(last.precision)} for all."
     )
-    heading = "If only the surest are answered"
-    subheading = "precision of the answers, with its interval"
+    heading = "If only probable classes are predicted"
+    subheading = "precision of the predictions, with its interval"
     chart = draw_risk_curve(points, label)
-    return _format_figure(heading, subheading, chart, "share answered →", RISK_COLUMNS, points)
+    return _format_figure(
+        heading, subheading, chart, "proportion predicted →", RISK_COLUMNS, points
+    )
 
 
 def _format_figure(
@@ -626,11 +628,11 @@ def _format_mistakes(mistakes: Sequence[QuotedMistake]) -> Markup:
     return format_html(
         "{}<ol>{}</ol>",
         format_note(
-            "Words that spoke for the wrong answer against the true class are <mark "
-            'class="for">marked</mark>, words that spoke for the true class '
-            '<mark class="against">underlined</mark>: those that made the odds threefold or more, '
-            "before calibration. Point at one for its weight in nats: "
-            "1.1 is threefold, 2.3 tenfold."
+            "Words for the wrong prediction against the true class are <mark "
+            'class="for">marked</mark>, words for the true class '
+            '<mark class="against">underlined</mark>: only words that change the odds at least '
+            "threefold, before calibration. Point at a word for its weight in nats: 1.1 is "
+            "threefold, 2.3 tenfold."
         ),
         (format_html("<li>{}</li>", _format_mistake(mistake)) for mistake in mistakes),
     )
@@ -671,7 +673,7 @@ def _format_mistake_terms(terms: Iterable[tuple[str, float]]) -> Markup:
         if contribution >= MIN_TERM_NATS
     ]
     return format_html(
-        '<p class="terms-head">What tipped it, in nats: </p><ul class="terms">{}</ul>', items
+        '<p class="terms-head">Decisive words, in nats: </p><ul class="terms">{}</ul>', items
     )
 
 
@@ -737,14 +739,13 @@ def _format_learning_curve(curve: LearningCurve) -> Markup:
     return format_html(
         '<p>{}</p>{}<figure>{}<p class="axis">documents trained on →</p><figcaption><span '
         'class="key first">accuracy</span><span class="key second">macro F1'
-        '</span><span class="key third">accuracy on the training documents '
-        "themselves</span></figcaption></figure>",
+        '</span><span class="key third">accuracy on the training documents'
+        "</span></figcaption></figure>",
         describe_forecast(curve.documents, forecast),
         format_note(
-            "Models of parts of the training corpus, each judged on documents of that corpus held "
-            "out from it; means of {}. 95\u00a0% of the runs lie in the "
-            "band.{} Where the model is far better on the documents that it was trained on, it "
-            "overfits.",
+            "Models of parts of the training corpus, each evaluated on held-out documents of the "
+            "corpus; means of {}. 95\u00a0% of the runs are in the band.{} If a model is far "
+            "better on its training documents, it overfits.",
             format_quantity(curve.runs, "run"),
             ring_note,
         ),
