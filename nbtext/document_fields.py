@@ -1,12 +1,13 @@
 """Clean, parse and serialise the fields, attribute values and weight of a document.
 
-These are the parts of a document in addition to its text. `nbtext.corpus.document.Document` keeps
-them separate. For a digest of the document they are joined:
+Fields, values and weight are the parts of a document in addition to its text.
+`nbtext.corpus.document.Document` keeps them separate. For a digest, text, fields and values are
+joined:
 
     TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]
 
-with U+001F between values. No text, field or value contains a separator. A field with an empty
-name contains items, separated by spaces; each item is a term as it is.
+U+001F separates the values. No text, field or value contains a separator. A field with an empty
+name contains items, separated by spaces. Each item becomes one term, without changes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     Columns = tuple[str, ...]
 
+_FIELD_SEPARATOR = b"\x1d"
+_NAME_END = b"\x1c "
+_VALUES_START = b"\x1e"
 VALUE_SEPARATOR = "\x1f"
 
 FIELDS_KEY = "nbtext_fields"
@@ -43,16 +47,16 @@ WEIGHT_UNIT = 1000
 
 @lru_cache(1 << 12)
 def normalise_field_name(name: str) -> bytes:
-    """Return the name of the field for the content of a column, key or header.
+    """Return the name of the field for a column, key or header, given its name.
 
-    The name is in lower case, without white space, colons and separators.
+    Letters become lower case. White space, colons and separators become ``_``.
 
     >>> normalise_field_name("Head Line")
     b'head_line'
     """
     short_name = name.strip().lower()[:_MAX_NAME_CHARS]
-    normalised = re.sub(r"[\s:\x00-\x1f\x7f]+", "_", short_name)
-    return normalised.encode("utf-8", "replace") or b"_"
+    normalised = re.sub(r"[\s:\x00-\x1f\x7f]+", "_", short_name) or "_"
+    return normalised.encode("utf-8", "replace")
 
 
 _ESCAPE_SEQUENCE = (
@@ -64,34 +68,36 @@ _ESCAPE_SEQUENCE = (
 def clean_text(text: bytes) -> bytes:
     """Return a text with spaces instead of separators, and without terminal control sequences.
 
-    So no text can imitate a field or a value, and colours do not change words.
+    Separators would imitate a field or a value, and control sequences would become words.
     """
-    if not contains_separators(text):
+    if not needs_cleaning(text):
         return text
     return replace_separators(re.sub(_ESCAPE_SEQUENCE, b"", text))
 
 
 def replace_separators(text: bytes) -> bytes:
     """Return a text with spaces instead of separators and NUL bytes."""
-    return text.translate(_SEPARATORS_TO_SPACES) if contains_separators(text) else text
+    if not needs_cleaning(text):
+        return text
+    return text.translate(_SEPARATORS_TO_SPACES)
 
 
-def contains_separators(text: bytes) -> bool:
+def needs_cleaning(text: bytes) -> bool:
     """Return whether a text contains separators, NUL bytes or escape characters."""
     # searching for bytes objects would take ten times as long
     return 0 in text or 0x1B in text or 0x1C in text or 0x1D in text or 0x1E in text or 0x1F in text
 
 
 def clean_fields(fields: Fields) -> Fields:
-    """Return fields whose contents are cleaned like texts by `clean_text`.
+    """Return the fields, with contents cleaned by `clean_text`.
 
-    Raise `UnicodeDecodeError` if they are not UTF-8: later, the document with the error would be
-    unknown.
+    Raise `UnicodeDecodeError` if a field is not UTF-8. Here the caller still knows the document;
+    later, it is one of a block.
     """
     joined = b"\n".join(chain.from_iterable(fields))
     if not joined.isascii():
-        joined.decode()  # raises the error
-    if not contains_separators(joined):
+        joined.decode()  # only to raise the error
+    if not needs_cleaning(joined):
         return fields
     return [(name, clean_text(content)) for name, content in fields]
 
@@ -99,8 +105,8 @@ def clean_fields(fields: Fields) -> Fields:
 def parse_field_pairs(pairs: object) -> Fields:
     """Return the fields of a JSON list of pairs of name and content.
 
-    Items have an empty name and become the last field. Raise `ValueError` if ``pairs`` is not a
-    list of pairs of texts.
+    All contents with an empty name are joined into the last field. Raise `ValueError` if ``pairs``
+    is not a list of pairs of texts.
     """
     if not isinstance(pairs, list):
         raise ValueError  # noqa: TRY004 - JSON of another type is an invalid value
@@ -109,7 +115,7 @@ def parse_field_pairs(pairs: object) -> Fields:
     for pair in pairs:
         if not isinstance(pair, list) or not all(isinstance(text, str) for text in pair):
             raise ValueError
-        name, text = pair  # raises `ValueError` too
+        name, text = pair  # raises `ValueError` if there are not two texts
         content = text.encode("utf-8", "replace")
         if name:
             fields.append((normalise_field_name(name), content))
@@ -125,7 +131,7 @@ def render_document(text: bytes, fields: Fields) -> bytes:
     """Return a document for display: its fields are lines after the text."""
     pieces = [text]
     for name, content in fields:
-        separator = b": " if name else b"  "
+        separator = b": " if name else b"  "  # of the same length, for `iter_content_offsets`
         pieces += (b"\n", name, separator, content)
     return b"".join(pieces)
 
@@ -140,34 +146,36 @@ def iter_content_offsets(text: bytes, fields: Fields) -> Iterator[int]:
 
 
 def serialise_document(text: bytes, fields: Fields = (), values: Names = ()) -> bytes:
-    """Return a document as bytes, for digests."""
+    """Return a document as bytes, for digests, in the form of the module docstring."""
     if fields:
-        text = b"\x1d".join([text, *map(b"\x1c ".join, fields)])
+        text = _FIELD_SEPARATOR.join([text, *map(_NAME_END.join, fields)])
     if values:
-        text += b"\x1e" + VALUE_SEPARATOR.join(values).encode()
+        text += _VALUES_START + VALUE_SEPARATOR.join(values).encode()
     return text
 
 
 def append_weight(document: bytes, units: int) -> bytes:
-    """Return a serialised document with its weight, for fingerprints in the ledger.
+    r"""Return a serialised document with its weight, for fingerprints in the ledger.
 
-    A byte that UTF-8 does not use precedes the weight. The weight 1 is not appended.
+    The byte ``\xff``, which UTF-8 does not use, precedes the weight. The weight 1 is not appended.
     """
-    return document if units == WEIGHT_UNIT else b"%b\xff%d" % (document, units)
+    if units == WEIGHT_UNIT:
+        return document
+    return b"%b\xff%d" % (document, units)
 
 
 class FieldColumns(NamedTuple):
-    """The fields of a block of documents, as columns: fields of words apart from items.
+    """The fields of a block of documents as columns, ordered by document, then as in the document.
 
-    Fields are in the order of the documents, and of the fields in a document.
+    Fields with a name, whose contents are words, and fields of items have columns of their own.
     """
 
     names: list[bytes]
-    """Name of each field of words, length n_fields."""
+    """Name of each field with a name, length n_fields."""
     contents: list[bytes]
-    """Content of each field of words, length n_fields."""
+    """Content of each field with a name, length n_fields."""
     documents: Ints
-    """Index in the block of the document of each field of words, shape (n_fields,)."""
+    """Index in the block of the document of each field with a name, shape (n_fields,)."""
     items: list[bytes]
     """Items of each document that has items, separated by spaces."""
     item_documents: Ints
@@ -180,18 +188,18 @@ class FieldColumns(NamedTuple):
 
         documents = np.repeat(np.arange(len(fields)), list(map(len, fields)))
         names, contents = zip(*chain.from_iterable(fields), strict=True)
-        has_words = np.fromiter(map(bool, names), np.bool_, len(names))
+        has_name = np.fromiter(map(bool, names), np.bool_, len(names))
         return cls(
-            names=list(compress(names, has_words)),
-            contents=list(compress(contents, has_words)),
-            documents=documents[has_words],
-            items=list(compress(contents, ~has_words)),
-            item_documents=documents[~has_words],
+            names=list(compress(names, has_name)),
+            contents=list(compress(contents, has_name)),
+            documents=documents[has_name],
+            items=list(compress(contents, ~has_name)),
+            item_documents=documents[~has_name],
         )
 
 
 ATTRIBUTE_KINDS = ("categorical", "count", "numeric")
-"""The settings in `nbtext.settings.Reading` that name attributes."""
+"""The kinds of attributes. For each, a setting of `nbtext.settings.Reading` lists the columns."""
 
 NON_TEXT_SETTINGS = ("tag_fields", *ATTRIBUTE_KINDS)
 """The settings in `nbtext.settings.Reading` that name parts of a document other than its text."""
@@ -216,7 +224,7 @@ MAX_DOCUMENT_WEIGHT = 1_000_000
 _WEIGHT = re.compile(r"(\d{1,7})(?:\.(\d{0,3})0*)?", re.ASCII)
 
 DECLARED_SIZE = re.compile(r"=([1-9]\d{0,8})$")
-"""The declared number of values of a categorical column, at the end of its name."""
+"""The declared number of values at the end of a categorical column, such as ``colour=12``."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
@@ -231,11 +239,12 @@ class Attributes(NamedTuple):
     @classmethod
     def from_settings(cls, reading: Reading) -> Attributes:
         """Return the attributes that the settings name."""
-        categorical, counts, numeric = (
-            tuple(columns.split(",")) if columns else ()
-            for columns in (reading.categorical, reading.count, reading.numeric)
+        categorical = _split_columns(reading.categorical)
+        return cls(
+            categorical=tuple(DECLARED_SIZE.sub("", column) for column in categorical),
+            counts=_split_columns(reading.count),
+            numeric=_split_columns(reading.numeric),
         )
-        return cls(tuple(DECLARED_SIZE.sub("", name) for name in categorical), counts, numeric)
 
     @property
     def names(self) -> Columns:
@@ -250,7 +259,7 @@ class Attributes(NamedTuple):
     def normalise_values(self, values: Names) -> tuple[str, ...]:
         """Return the values of a document in the form in which they are counted.
 
-        Missing values are empty. Raise `DocumentError` for a value that is not of its kind.
+        A missing value is "". Raise `DocumentError` for a number that `_normalise_number` rejects.
         """
         n_categorical = len(self.categorical)
         normalised = [_normalise_category(value) for value in values[:n_categorical]]
@@ -264,25 +273,31 @@ class Attributes(NamedTuple):
 NO_ATTRIBUTES = Attributes()
 
 
-def parse_declared_sizes(reading: Reading) -> list[int | None]:
-    """Return the declared number of values of each categorical column.
+def _split_columns(setting: str) -> Columns:
+    if not setting:
+        return ()
+    return tuple(setting.split(","))
 
-    None for a column without a declaration, whose values are taken from the training documents.
+
+def parse_declared_sizes(reading: Reading) -> list[int | None]:
+    """Return the declared number of values of each categorical column, None if undeclared.
+
+    The values of an undeclared column are taken from the training documents.
     """
-    names = reading.categorical.split(",") if reading.categorical else []
-    matches = [DECLARED_SIZE.search(name) for name in names]
+    matches = map(DECLARED_SIZE.search, _split_columns(reading.categorical))
     return [int(match[1]) if match else None for match in matches]
 
 
 def _normalise_category(value: str) -> str:
-    return " ".join(value.replace("\0", " ").split())  # U+001E and U+001F are white space
+    # for `split`, the separators of the module docstring are white space too
+    return " ".join(value.replace("\0", " ").split())
 
 
 def _normalise_number(name: str, value: str, *, is_whole: bool) -> str:
     """Return the number as Python writes it, so that equal numbers are equal texts.
 
-    An empty value stays empty. Raise `DocumentError` if the value is not a number, or out of
-    bounds.
+    With ``is_whole``, it must be a whole number from 0. An empty value stays empty. Raise
+    `DocumentError` if the value is not such a number, or is out of bounds.
     """
     if not value:
         return ""
@@ -308,15 +323,15 @@ def parse_weight(name: str, value: str) -> int:
     """Return the weight ``value``, from column ``name``, in units of 1 / `WEIGHT_UNIT`.
 
     Raise `DocumentError` if the value is not a number from 0 to `MAX_DOCUMENT_WEIGHT` with at most
-    three decimals.
+    three decimals, apart from zeros at the end.
 
     >>> parse_weight("column 3", "0.25")
     250
     """
     match = _WEIGHT.fullmatch(value.strip())
     if match:
-        decimals = (match[2] or "").ljust(3, "0")
-        units = int(match[1]) * WEIGHT_UNIT + int(decimals)
+        whole, decimals = match.groups(default="")
+        units = int(whole) * WEIGHT_UNIT + int(decimals.ljust(3, "0"))
         if units <= MAX_DOCUMENT_WEIGHT * WEIGHT_UNIT:
             return units
     expected = f"a number from 0 to {MAX_DOCUMENT_WEIGHT:,} with at most three decimals"

@@ -1,9 +1,9 @@
 """Progress reports of long work.
 
-Work reports its progress with `start_progress` or `track_progress`. `watching` sets the function
-that receives the reports of the current thread, such as one that draws a progress line. Without
-it, reports are ignored. Work may contain other work, such as the iterations of a fit within the
-folds of a cross-validation.
+Work reports its progress with `start_progress` or `track_progress`. `watching` sets a function that
+receives the reports of the current thread, for example to draw a progress line. Outside of its
+context, reports are ignored. Work may contain other work, such as the iterations of a fit within
+the folds of a cross-validation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     Report = Callable[..., None]
-    """Takes the arguments of ``report`` in `start_progress`."""
+    """Reports progress: the function that `start_progress` yields."""
 
 Item = TypeVar("Item")
 
@@ -30,22 +30,22 @@ class Step(NamedTuple):
     """The name of an item, in the singular."""
     n_done: int
     total: int | None = None
-    """Number of items in the end, or None if it is unknown."""
+    """Number of all items, or None if the number is unknown."""
     detail: str = ""
     """Further text to show."""
     estimate_proportion: Callable[[], float | None] | None = None
-    """A function that returns the proportion that is done, from 0 to 1, or None if it is unknown.
+    """A function that returns the proportion done, from 0 to 1, or None for an unknown proportion.
 
-    It may be slow. Without such a function, the proportion is ``n_done / total``.
+    The function may be slow. If it is None, the proportion is ``n_done / total``.
     """
 
 
 class _Observer(NamedTuple):
-    """The function that receives the steps, and the steps of unfinished work, outermost first."""
+    """The function that `watching` sets, and the steps of unfinished work, outermost first."""
 
     on_progress: Callable[[tuple[Step, ...]], object]
     process_id: int
-    """The observed process. A fork of the process inherits the observer, but is not observed."""
+    """The process of the observer. A fork of the process inherits the observer, but ignores it."""
     steps: list[Step]
 
 
@@ -54,10 +54,10 @@ _observer: ContextVar[_Observer | None] = ContextVar("_observer", default=None)
 
 @contextmanager
 def watching(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None]:
-    """Call a function for each report within the context.
+    """Call ``on_progress`` for each report within the context.
 
-    Its argument is the steps of all unfinished work, outermost first. The last call, when the
-    outermost work ends, has no steps.
+    The argument of the call is the steps of all unfinished work, outermost first. The last call,
+    when the outermost work ends, has an empty tuple.
     """
     token = _observer.set(_Observer(on_progress, os.getpid(), []))
     try:
@@ -67,20 +67,27 @@ def watching(on_progress: Callable[[tuple[Step, ...]], object]) -> Iterator[None
 
 
 def is_progress_watched() -> bool:
-    """Return True if reports are observed."""
+    """Return True within the context of `watching`, but not in a fork of the process."""
+    return _get_observer() is not None
+
+
+def _get_observer() -> _Observer | None:
+    """Return the observer if it is the observer of this process, else None."""
     observer = _observer.get()
-    return observer is not None and observer.process_id == os.getpid()
+    if observer is None or observer.process_id != os.getpid():
+        return None
+    return observer
 
 
 @contextmanager
 def start_progress(noun: str, total: int | None = None) -> Iterator[Report]:
     """Yield a function that reports how many items are done.
 
-    Its arguments are ``n_done``, ``detail`` and ``estimate_proportion`` of `Step`. It should be
-    called at most about a thousand times a second.
+    The arguments of the function are ``n_done``, ``detail`` and ``estimate_proportion`` of `Step`.
+    It should be called at most about a thousand times a second.
     """
-    observer = _observer.get()
-    if observer is None or not is_progress_watched():
+    observer = _get_observer()
+    if observer is None:
         yield lambda *_: None
         return
     depth = len(observer.steps)
@@ -88,7 +95,8 @@ def start_progress(noun: str, total: int | None = None) -> Iterator[Report]:
     def report(
         n_done: int, detail: str = "", estimate_proportion: Callable[[], float | None] | None = None
     ) -> None:
-        observer.steps[depth:] = [Step(noun, n_done, total, detail, estimate_proportion)]
+        step = Step(noun, n_done, total, detail, estimate_proportion)
+        observer.steps[depth:] = [step]  # in place of the previous step of this work
         observer.on_progress(tuple(observer.steps))
 
     report(0)
@@ -100,7 +108,7 @@ def start_progress(noun: str, total: int | None = None) -> Iterator[Report]:
 
 
 def track_progress(items: Iterable[Item], noun: str, total: int | None = None) -> Iterator[Item]:
-    """Yield the items, and report after each how many are done."""
+    """Yield the items, and report the number of finished items after each item."""
     with start_progress(noun, total) as report:
         for n_done, item in enumerate(items, 1):
             yield item
@@ -108,31 +116,31 @@ def track_progress(items: Iterable[Item], noun: str, total: int | None = None) -
 
 
 REPORT_INTERVAL_SECONDS = 0.05
-"""Intended time between two reports."""
+"""Intended time from one report to the next."""
 
 MAX_REPORT_STRIDE = 1024
-"""Largest number of documents between two reports."""
+"""Largest number of documents from one report to the next."""
 
 
 class Pace:
-    """Decides after how many documents to report, to keep about `REPORT_INTERVAL_SECONDS`."""
+    """Chooses the documents after which to report, about `REPORT_INTERVAL_SECONDS` apart."""
 
     def __init__(self) -> None:
         self._stride = 1
         """Number of documents from one report to the next."""
-        self._last_report = time.monotonic()
+        self._last_report_time = time.monotonic()
         self.next_report = 1
-        """The number of the next document to report."""
+        """The number of the document after which to report next, counted from 1."""
 
     def record_report(self) -> None:
-        """Record the report of document ``next_report``, and choose the next one.
+        """Record the report after document ``next_report``, and choose the next document.
 
         The stride is doubled if the report came early, else halved.
         """
         now = time.monotonic()
-        if now - self._last_report < REPORT_INTERVAL_SECONDS:
+        if now - self._last_report_time < REPORT_INTERVAL_SECONDS:
             self._stride = min(2 * self._stride, MAX_REPORT_STRIDE)
         else:
             self._stride = max(self._stride // 2, 1)
         self.next_report += self._stride
-        self._last_report = now
+        self._last_report_time = now

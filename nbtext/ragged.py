@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def find_sorted(keys: Array, queries: Array) -> Ints:
-    """Return the index of each query in ascending ``keys``, −1 if it is missing.
+    """Return the index of each query in ascending ``keys``, or −1 for a missing query.
 
     The result has the shape (n_queries,). If a key is repeated, its first index is returned.
 
@@ -28,7 +28,8 @@ def find_sorted(keys: Array, queries: Array) -> Ints:
     """
     if not keys.size:
         return np.full(queries.size, -1, np.int64)
-    indices = np.minimum(np.searchsorted(keys, queries), keys.size - 1)
+    indices = np.searchsorted(keys, queries)
+    indices = np.minimum(indices, keys.size - 1)  # the index of a query above all keys is too high
     return np.where(keys[indices] == queries, indices, -1)
 
 
@@ -44,68 +45,72 @@ def compute_flat_indices(starts: Ints, sizes: Ints) -> Ints:
 
 
 def compute_offsets(sizes: Numbers) -> Ints:
-    """Return the start of each row of rows without gaps, and the end of the last row.
+    """Return the running sums of the sizes, from 0, shape (n_rows + 1,).
 
-    Shape (n_rows + 1,).
+    If rows of these sizes follow each other, these are the start of each row and the end of the
+    last row.
     """
-    bounds = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=bounds[1:])
-    return bounds
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
-def are_rows_increasing(values: Ints, bounds: Ints) -> bool:
+def are_rows_increasing(values: Ints, offsets: Ints) -> bool:
     """Return whether the values of each row increase strictly.
 
-    ``bounds`` are the start of each row in ``values``, and the end of the last row.
+    ``offsets`` are the start of each row in ``values``, and the end of the last row.
     """
     increases = values[1:] > values[:-1]
     # the first value of a row may be lower than the last value of the previous row
-    starts = bounds[1:-1]
-    starts = starts[(starts > 0) & (starts < values.size)]
-    increases[starts - 1] = True
+    starts = offsets[1:-1]
+    has_previous_value = (starts > 0) & (starts < values.size)  # empty rows may start at the ends
+    increases[starts[has_previous_value] - 1] = True
     return bool(increases.all())
 
 
 class GrowingRows:
-    """A growing list of rows of whole numbers. Both arrays have room for further rows."""
+    """A growing list of rows of whole numbers.
+
+    Row i is ``_elements[_offsets[i]:_offsets[i + 1]]``. Both arrays have room for further rows.
+    """
 
     def __init__(self) -> None:
         self._elements = np.empty(0, np.int64)
-        self._bounds = np.zeros(1, np.int64)
-        self._size = 0
+        self._offsets = np.zeros(1, np.int64)
+        self._n_rows = 0
 
     def __len__(self) -> int:
-        return self._size
+        return self._n_rows
 
     def append(self, elements: Ints, sizes: Ints) -> None:
         """Add rows, given their elements, row after row, and their sizes."""
-        old_size = self._size
-        start = int(self._bounds[old_size])
-        self._size += sizes.size
-        if self._size >= self._bounds.size:
-            self._bounds = np.resize(self._bounds, 2 * self._size + 1)
-        self._bounds[old_size + 1 : self._size + 1] = start + np.cumsum(sizes)
+        n_old_rows = self._n_rows
+        start = int(self._offsets[n_old_rows])
+        self._n_rows += sizes.size
+        if self._n_rows >= self._offsets.size:
+            self._offsets = np.resize(self._offsets, 2 * self._n_rows + 1)
+        self._offsets[n_old_rows + 1 : self._n_rows + 1] = start + np.cumsum(sizes)
 
-        end = int(self._bounds[self._size])
+        end = int(self._offsets[self._n_rows])
         if end > self._elements.size:
             self._elements = np.resize(self._elements, 2 * end)
         self._elements[start:end] = elements
 
-    def truncate(self, size: int) -> None:
-        """Keep only the first ``size`` rows."""
-        self._size = size
+    def truncate(self, n_rows: int) -> None:
+        """Keep only the first ``n_rows`` rows."""
+        self._n_rows = n_rows
 
     def take_sizes(self, rows: Ints) -> Ints:
         """Return the sizes of some rows."""
-        return self._bounds[rows + 1] - self._bounds[rows]
+        return self._offsets[rows + 1] - self._offsets[rows]
 
     def take(self, rows: Ints) -> Ints:
         """Return the elements of some rows, row after row."""
-        return self._elements[compute_flat_indices(self._bounds[rows], self.take_sizes(rows))]
+        return self._elements[compute_flat_indices(self._offsets[rows], self.take_sizes(rows))]
 
 
 BLOCK_BYTES = 1 << 21
-"""Size of a block of documents.
+"""Number of bytes at which a block of documents ends.
 
 Smaller blocks take longer if other threads run, because each step on arrays releases the
 interpreter lock and takes it again. Larger blocks do not fit into the processor's cache.
@@ -132,7 +137,7 @@ class TextBlock(Sequence[bytes]):
     starts: Ints
     """Shape (n_texts,), ascending."""
     ends: Ints
-    """Shape (n_texts,); ``starts[i + 1] == ends[i] + 1``."""
+    """Shape (n_texts,). The next text starts after a NUL byte: ``starts[i + 1] == ends[i] + 1``."""
 
     @classmethod
     def from_texts(cls, texts: Sequence[bytes]) -> TextBlock:
@@ -144,8 +149,8 @@ class TextBlock(Sequence[bytes]):
         if isinstance(texts, TextBlock):
             return texts
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-        ends = np.cumsum(sizes + 1) - 1
-        return cls(TEXT_SEPARATOR.join(texts), ends - sizes, ends)
+        ends = np.cumsum(sizes + len(TEXT_SEPARATOR)) - len(TEXT_SEPARATOR)
+        return cls(buffer=TEXT_SEPARATOR.join(texts), starts=ends - sizes, ends=ends)
 
     def __len__(self) -> int:
         return self.starts.size
@@ -166,7 +171,8 @@ class TextBlock(Sequence[bytes]):
         return self.buffer[self.starts[index] : self.ends[index]]
 
     def __iter__(self) -> Iterator[bytes]:
-        return map(self.buffer.__getitem__, map(slice, self.starts.tolist(), self.ends.tolist()))
+        slices = map(slice, self.starts.tolist(), self.ends.tolist())
+        return map(self.buffer.__getitem__, slices)
 
     @property
     def sizes(self) -> Ints:
@@ -205,18 +211,24 @@ class LabelledBlock:
 
     @classmethod
     def from_labels(
-        cls, keys: Sequence[Any], texts: Sequence[bytes], name: Callable[[Any], str] | None = None
+        cls,
+        text_labels: Sequence[Any],
+        texts: Sequence[bytes],
+        decode: Callable[[Any], str] | None = None,
     ) -> LabelledBlock:
         """Return the block of some texts.
 
-        ``keys`` are the labels of the texts, or objects of which ``name`` returns the label.
+        ``text_labels`` are the labels of the texts. If they are encoded, ``decode`` is called once
+        for each distinct label.
         """
-        key_indices = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-        labels = list(key_indices)
-        if name is not None:
-            labels = list(map(name, labels))
-        indices = np.fromiter(map(key_indices.__getitem__, keys), np.int64, len(keys))
-        return cls(TextBlock.from_texts(texts), labels, indices)
+        indices = {label: index for index, label in enumerate(dict.fromkeys(text_labels))}
+        label_indices = np.fromiter(
+            map(indices.__getitem__, text_labels), np.int64, len(text_labels)
+        )
+        labels = list(indices)
+        if decode is not None:
+            labels = list(map(decode, labels))
+        return cls(TextBlock.from_texts(texts), labels, label_indices)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -224,15 +236,15 @@ class LabelledBlock:
 
 def split_into_blocks(
     items: Iterable[BlockItem],
-    size: Callable[[BlockItem], int],
+    count_bytes: Callable[[BlockItem], int],
     max_items: int = BLOCK_DOCUMENTS,
     max_bytes: int = BLOCK_BYTES,
 ) -> Iterator[list[BlockItem]]:
     """Yield non-empty lists of consecutive items.
 
-    ``size`` returns the bytes of an item. A list ends as soon as it has ``max_items`` items, or at
-    least ``max_bytes`` bytes. If ``items`` raises an exception, the previous items are yielded
-    before it is raised again.
+    ``count_bytes`` returns the size of an item. A list ends as soon as it has ``max_items`` items,
+    or at least ``max_bytes`` bytes. If the iterator raises an exception, the items before the
+    exception are yielded first.
     """
     block: list[BlockItem] = []
     block_bytes = 0
@@ -240,7 +252,7 @@ def split_into_blocks(
     try:
         for item in items:
             block.append(item)
-            block_bytes += size(item)
+            block_bytes += count_bytes(item)
             if block_bytes >= max_bytes or len(block) >= max_items:
                 yield block
                 block = []

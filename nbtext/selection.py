@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     Criterion = Callable[[LanguageModels, Floats, Ints], Scores]
 
 MAX_PROBABILITIES_IN_MEMORY = 1 << 20
-"""Probabilities of terms by class that are computed at once: 8 MiB."""
+"""Number of probabilities of terms by class that are computed at once: 8 MiB."""
 
 MAX_DENSE_PROBABILITIES = 1 << 28
 """Number of terms times classes above which mutual information is summed over cells.
 
-A cell is a term and a class that contains it. As many probabilities take about three seconds.
+A cell is a term and a class that contains it. The sum over all terms and classes takes about three
+seconds for this number.
 """
 
 
@@ -45,16 +46,17 @@ def mutual_information(models: LanguageModels, prior: Floats, terms: Ints) -> Sc
 
     Source: Gambosi's notes, "Feature selection".
     """
-    probability, prior = _get_probabilities(models, prior, terms)
-    joint = probability * prior
-    contributions = joint * _log_ratio(joint, joint.sum(axis=-1, keepdims=True) * prior)
+    probability, priors = _get_probabilities(models, prior, terms)
+    joint = probability * priors
+    independent = joint.sum(axis=-1, keepdims=True) * priors
+    contributions = joint * _log_ratio(joint, independent)
     return _take_classes(contributions), _sum_contributions(contributions)
 
 
 def _get_probabilities(models: LanguageModels, prior: Floats, terms: Ints) -> tuple[Floats, Floats]:
     """Return φ_jk, shape (n, n_classes), and π_k, shape (n_classes,).
 
-    For labels, both have a last axis of two: the label, and the documents without it.
+    For multi-label documents, both have a last axis of two: documents with the label, and without.
     """
     probability = models.compute_probability(terms)
     if models.statistics.posterior_type.is_exclusive:
@@ -68,7 +70,7 @@ def _get_probabilities(models: LanguageModels, prior: Floats, terms: Ints) -> tu
 
 
 def _take_classes(contributions: Floats) -> Floats:
-    """Return the contributions of classes, or of labels without their complements."""
+    """Return the contributions of classes, or of documents with the label, shape (n, n_classes)."""
     if contributions.ndim == 2:
         return contributions
     return contributions[..., 0]
@@ -82,7 +84,7 @@ def _sum_contributions(contributions: Floats) -> Floats:
 def uses_sparse_sum(models: LanguageModels, prior: Floats) -> bool:
     """Return True if mutual information is summed over cells, see `MAX_DENSE_PROBABILITIES`.
 
-    This is only possible if a class has the same probability of all terms that it does not contain.
+    The models must give a class the same probability of all terms that it does not contain.
     """
     return (
         models.statistics.posterior_type.is_exclusive
@@ -112,12 +114,13 @@ def _get_sparse_probabilities(
     """Return the probabilities of terms, only for models for which `uses_sparse_sum` is true."""
     rows, classes, probability, unseen = models.estimate_cell_probabilities(terms)
     joint_unseen = unseen * prior
+    # the sum of p_j for a term in no class, and the change of the sum by each cell
     changes = probability * prior[classes] - joint_unseen[classes]
     marginal = joint_unseen.sum() + np.bincount(rows, changes, terms.size)
     return _SparseProbabilities(rows, classes, probability, unseen, marginal)
 
 
-def compute_sparse_summands(
+def compute_sparse_contributions(
     models: LanguageModels, prior: Floats, terms: Ints, classes: Ints
 ) -> Floats:
     """Return the contributions of some classes to `mutual_information`.
@@ -126,14 +129,15 @@ def compute_sparse_summands(
     the result has the shape (len(terms), len(classes)).
     """
     sparse = _get_sparse_probabilities(models, prior, terms)
-    class_columns = np.full(prior.size, -1)
-    class_columns[classes] = np.arange(classes.size)
-    columns = class_columns[sparse.classes]
+    result_columns = np.full(prior.size, -1)  # of each class
+    result_columns[classes] = np.arange(classes.size)
+    columns = result_columns[sparse.classes]
     cells = np.flatnonzero(columns >= 0)
     probability = np.tile(sparse.unseen[classes], (terms.size, 1))
     probability[sparse.rows[cells], columns[cells]] = sparse.probability[cells]
     joint = probability * prior[classes]
-    return joint * _log_ratio(joint, sparse.marginal[:, np.newaxis] * prior[classes])
+    independent = sparse.marginal[:, np.newaxis] * prior[classes]
+    return joint * _log_ratio(joint, independent)
 
 
 def _compute_sparse_mutual_information(
@@ -143,23 +147,24 @@ def _compute_sparse_mutual_information(
 
     All have the shape (n,). With u_k and p_j of `_SparseProbabilities`,
     I_j = Σ_k u_k π_k log u_k + Σ over cells [φ_jk π_k log φ_jk − u_k π_k log u_k] − p_j log p_j.
-    The class is the cell with the largest contribution. It is certain if no class without the
-    term can contribute more.
+    The class is the class of the cell with the largest contribution. It is certain if no class
+    without the term can contribute more.
     """
     sparse = _get_sparse_probabilities(models, prior, terms)
     rows = sparse.rows
     joint = sparse.probability * prior[sparse.classes]
     joint_unseen = sparse.unseen * prior
-    unseen_terms = joint_unseen * _log_ratio(sparse.unseen, np.ones(1))
-    changes = joint * np.log(sparse.probability) - unseen_terms[sparse.classes]
-    sums = unseen_terms.sum() + np.bincount(rows, changes, terms.size)
+    log_unseen = _log_ratio(sparse.unseen, np.ones(1))
+    unseen_summands = joint_unseen * log_unseen
+    changes = joint * np.log(sparse.probability) - unseen_summands[sparse.classes]
+    sums = unseen_summands.sum() + np.bincount(rows, changes, terms.size)
     information = sums - sparse.marginal * np.log(sparse.marginal)
 
     contributions = joint * np.log(sparse.probability / sparse.marginal[rows])
-    order = np.lexsort((-contributions, rows))
+    order = np.lexsort((-contributions, rows))  # by term, then by falling contribution
     n_cells = np.bincount(rows, minlength=terms.size)
     first_ranks = compute_offsets(n_cells)[:-1]
-    # a term without cells gets the cell of another term, and is not certain
+    # a term without cells gets the cell of another term, and its class is not certain
     best_cells = order[np.minimum(first_ranks, order.size - 1)]
     max_log_ratio = np.maximum(_log_ratio(sparse.unseen.max(keepdims=True), sparse.marginal), 0)
     max_unseen_contribution = joint_unseen.max() * max_log_ratio
@@ -172,11 +177,11 @@ def presence_information(models: LanguageModels, prior: Floats, terms: Ints) -> 
 
     It is computed from the 2 × K table of documents. Source: IIR eq. 13.17.
     """
-    del prior
+    del prior  # only other criteria use it
     term_documents, class_documents, n_documents = _count_documents(models, terms)
 
-    def compute_contributions(cells: Ints) -> Floats:
-        joint: Floats = cells / n_documents
+    def compute_contributions(table_row: Ints) -> Floats:
+        joint: Floats = table_row / n_documents
         independent = joint.sum(axis=-1, keepdims=True) * (class_documents / n_documents)
         return joint * _log_ratio(joint, independent)
 
@@ -188,15 +193,15 @@ def presence_information(models: LanguageModels, prior: Floats, terms: Ints) -> 
 def chi2(models: LanguageModels, prior: Floats, terms: Ints) -> Scores:
     """Return χ² = Σ (observed − expected)² / expected over the 2 × K table of documents.
 
-    It has K − 1 degrees of freedom. The contribution of a class is negative if fewer of its
+    χ² has K − 1 degrees of freedom. The contribution of a class is negative if fewer of its
     documents than expected contain the term. Source: IIR section 13.5.2.
     """
-    del prior
+    del prior  # only other criteria use it
     term_documents, class_documents, n_documents = _count_documents(models, terms)
 
-    def compute_signed_contributions(cells: Ints) -> Floats:
-        expected = cells.sum(axis=-1, keepdims=True) * class_documents / n_documents
-        differences = cells - expected
+    def compute_signed_contributions(table_row: Ints) -> Floats:
+        expected = table_row.sum(axis=-1, keepdims=True) * class_documents / n_documents
+        differences = table_row - expected
         zeros = np.zeros_like(differences)
         signed_squares = differences * np.abs(differences)
         return np.divide(signed_squares, expected, out=zeros, where=expected > 0)
@@ -213,14 +218,15 @@ def log_odds_of_terms(models: LanguageModels, prior: Floats, terms: Ints) -> Sco
     φ_j,rest is the mean over the other classes, weighted by their priors. No term indicates a class
     without documents. A subset of a corpus may have such classes.
     """
-    probability, prior = _get_probabilities(models, prior, terms)
-    joint = probability * prior
+    probability, priors = _get_probabilities(models, prior, terms)
+    joint = probability * priors
     rest_joint = joint.sum(axis=-1, keepdims=True) - joint
-    rest_prior = 1 - prior
+    rest_prior = 1 - priors
     rest_probability = np.divide(
         rest_joint, rest_prior, out=np.zeros_like(joint), where=rest_prior > 0
     )
-    contributions = _take_classes(_log_ratio(probability, np.maximum(rest_probability, 0)))
+    rest_probability = np.maximum(rest_probability, 0)  # rounding may leave less than 0
+    contributions = _take_classes(_log_ratio(probability, rest_probability))
     contributions[:, models.statistics.class_documents == 0] = -np.inf
     return contributions, contributions.max(axis=1, initial=-np.inf)
 
@@ -242,7 +248,7 @@ class Ranking(NamedTuple):
 def rank_terms(
     models: LanguageModels, prior: Floats, criterion: str, top: int | None = None
 ) -> Ranking:
-    """Return the ``top`` best of the selected terms, or all of them for None.
+    """Return the ``top`` best of the selected terms, or all selected terms if ``top`` is None.
 
     ``criterion`` is a name of `nbtext.settings.CRITERIA`.
     """
@@ -253,16 +259,16 @@ def rank_terms(
     dense_rows = np.arange(terms.size)
     if compute_scores is mutual_information and uses_sparse_sum(models, prior):
         scores, classes, is_certain = _compute_sparse_mutual_information(models, prior, terms)
-        dense_rows = np.flatnonzero(~is_certain)
+        dense_rows = np.flatnonzero(~is_certain)  # whose scores and classes are replaced
     for rows in iter_blocks(dense_rows, prior.size, MAX_PROBABILITIES_IN_MEMORY):
         contributions, scores[rows] = compute_scores(models, prior, terms[rows])
         classes[rows] = contributions.argmax(axis=1)
-    best = np.argsort(-scores, kind="stable")[:top]
-    return Ranking(terms[best], scores[best], classes[best])
+    ranked = np.argsort(-scores, kind="stable")[:top]
+    return Ranking(terms[ranked], scores[ranked], classes[ranked])
 
 
 def _count_documents(models: LanguageModels, terms: Ints) -> tuple[Ints, Ints, float]:
-    """Return the documents of each class with a term, of each class, and of the corpus.
+    """Return three numbers of documents: of each class with a term, of each class, and of all.
 
     The first array has the shape (n, n_classes), the second (n_classes,). For multi-label documents
     they have a last axis of two: the documents with the label, and the documents without it.
@@ -282,8 +288,8 @@ def _count_documents(models: LanguageModels, terms: Ints) -> tuple[Ints, Ints, f
 def _log_ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Return log(numerator / denominator).
 
-    Return 0 where the numerator is 0, because x log x tends to 0 with x, and +inf where only the
-    denominator is 0.
+    The result is 0 where the numerator is 0, because x log x tends to 0 with x, and +inf where
+    only the denominator is 0.
     """
     is_positive = numerator > 0
     log_numerator = np.log(np.where(is_positive, numerator, 1))

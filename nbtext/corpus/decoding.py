@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.charsets import UNDEFINED_AS_CONTROLS, find_codec
-from nbtext.document_fields import contains_separators
+from nbtext.document_fields import needs_cleaning
 from nbtext.errors import DocumentError, UsageError
 from nbtext.prediction.labels import clean_label
 
@@ -140,7 +140,7 @@ def is_plain(body: bytes) -> bool:
 
     Documents in such bytes can be used unchanged.
     """
-    return _is_utf8(body) and not contains_separators(body)
+    return _is_utf8(body) and not needs_cleaning(body)
 
 
 def normalize_plain_lines(content: bytes) -> bytes | None:

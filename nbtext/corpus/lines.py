@@ -32,7 +32,7 @@ from nbtext.corpus.streams import (
 )
 from nbtext.document_fields import (
     FIELDS_KEY,
-    contains_separators,
+    needs_cleaning,
     parse_field_pairs,
     replace_separators,
 )
@@ -431,7 +431,7 @@ def _parse_record_block(content: bytes, label_key: str, text_key: str) -> Labell
         "".join(set(labels)).encode()  # raises for a lone surrogate
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None  # a line is not such an object
-    if contains_separators(b" ".join(texts)):
+    if needs_cleaning(b" ".join(texts)):
         return None
     return LabelledBlock.from_labels(labels, texts)
 

@@ -30,7 +30,7 @@ from nbtext.language_model.dirichlet import compute_beta_intervals
 from nbtext.selection import (
     MAX_PROBABILITIES_IN_MEMORY,
     Ranking,
-    compute_sparse_summands,
+    compute_sparse_contributions,
     mutual_information,
     rank_terms,
     uses_sparse_sum,
@@ -495,7 +495,7 @@ def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple
 
     def measure(terms: Ints) -> _Measurements:
         if is_sparse:
-            summands = compute_sparse_summands(models, prior, terms, classes)
+            summands = compute_sparse_contributions(models, prior, terms, classes)
         else:
             all_summands, _ = mutual_information(models, prior, terms)
             summands = all_summands[:, classes]
