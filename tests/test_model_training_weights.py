@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext import TextClassifier
 from nbtext.counts.corpus_counts import Subsets
-from nbtext.counts.count_table import LOG_UNITS, CountTable, log_units
+from nbtext.counts.count_table import LOG_UNITS, CountTable, round_logs
 from nbtext.counts.counting import count_labelled_documents
 from nbtext.counts.documents import CountedDocuments
 from nbtext.counts.matrix import DocumentTermMatrix
@@ -275,7 +275,7 @@ def test_documents_held_out_by_folds_are_scored_with_the_seeds(word: str) -> Non
 
 def test_log_sums_of_a_million_weighted_documents_are_accurate() -> None:
     """10⁶ documents of weight 2.5 that hold the only term 7 times, and 50 others of weight 1 with it once."""
-    n, logs = np.array([2_500 * 10**6, 1_000 * 50]), log_units(np.array([7, 1]))
+    n, logs = np.array([2_500 * 10**6, 1_000 * 50]), round_logs(np.array([7, 1]))
     table = CountTable(
         Vocabulary.from_terms(["ant"]),
         ("x", "y"),

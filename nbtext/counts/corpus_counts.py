@@ -24,9 +24,9 @@ from nbtext.counts.count_table import (
     Layer,
     Layers,
     Renumbering,
-    log_units,
     regroup_counts,
     require_same_attributes,
+    round_logs,
     sum_cells,
 )
 from nbtext.counts.documents import (
@@ -346,7 +346,7 @@ def weigh_entries(documents: CountedDocuments, unit: int, *, logs: bool) -> list
     weights = np.repeat(documents.fill_weights(unit), documents.matrix.row_sizes)
     columns = [counts * weights, weights]
     if logs:
-        columns.append(log_units(counts) * weights)
+        columns.append(round_logs(counts) * weights)
     return columns
 
 

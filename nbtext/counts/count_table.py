@@ -1,7 +1,7 @@
 """The count table: how often each term occurs in the documents of each class.
 
-It is all that most models are estimated from, and a model file contains it. `TableBuilder` builds
-it from postings. Its counts are whole numbers, so tables add and subtract exactly.
+Most models are estimated from the table alone, and a model file contains one. `TableBuilder` builds
+a table from postings. The counts of a table are whole numbers, so tables add and subtract exactly.
 """
 
 from __future__ import annotations
@@ -47,11 +47,18 @@ class Renumbering(NamedTuple):
     """Number of layers of the new columns."""
 
     def apply_to(self, terms: Ints, columns: Ints) -> Renumbering:
-        """Return the renumbering of an earlier renumbering's results: ``terms``, ``columns``."""
-        # number −1, of a removed item, finds the −1 at the end
-        new_terms = np.append(self.terms, -1)[terms]
-        new_columns = np.append(self.columns, -1)[columns]
-        return Renumbering(new_terms, new_columns, self.n_layers)
+        """Return the renumbering to ``terms`` and ``columns``, and then by this renumbering."""
+        return Renumbering(
+            _renumber(terms, self.terms), _renumber(columns, self.columns), self.n_layers
+        )
+
+
+def _renumber(numbers: Ints, new_numbers: Ints) -> Ints:
+    """Return the new number of each number; −1, of a removed item, stays −1."""
+    renumbered = np.full(numbers.size, -1)
+    stays = numbers >= 0
+    renumbered[stays] = new_numbers[numbers[stays]]
+    return renumbered
 
 
 class Layer(NamedTuple):
@@ -64,7 +71,7 @@ class Layer(NamedTuple):
     Tables with derived counts are neither added nor subtracted.
     """
     unit: int | None = None
-    """Counts of a derived layer are in units of 1 / ``unit``. None for the unit of the table."""
+    """Counts of a derived layer are in units of 1 / ``unit``. None means the unit of the table."""
 
 
 Layers = tuple[Layer, ...]
@@ -78,7 +85,7 @@ class CellCounts:
     """Counts by column: D_k documents, and a cell (m_jk, d_jk) for each term j that occurs.
 
     A column k is a class, or in a `CountTable` a class in a layer. Cells are sorted by term, then
-    column. Their counts are above 0. Immutable.
+    column. The counts of a cell are above 0. Objects are immutable.
     """
 
     vocabulary: Vocabulary
@@ -100,8 +107,8 @@ class CellCounts:
     cell_logs: Numbers | None = None
     """Σ_d log(1 + n_jd) over the documents of the column, in units of 1 / `LOG_UNITS`.
 
-    Shape (n_cells,); None unless it was requested. 0 for inflected words and encoded lines, whose
-    sums no score uses. int64, or float64 where weights make the sums too large.
+    Shape (n_cells,); None if these sums were not requested. The sums are 0 for inflected words and
+    encoded lines, because no score uses them. int64, or float64 if weights make the sums too large.
     """
     attributes: Attributes = NO_ATTRIBUTES
     """Attributes in addition to the texts. Values of categorical attributes are terms."""
@@ -214,8 +221,9 @@ class CellCounts:
 
 
 def _have_equal_moments(first: Moments | None, second: Moments | None) -> bool:
-    # for equal attributes, both are None or neither
-    return first is None or second is None or all(map(np.array_equal, first, second))
+    if first is None or second is None:
+        return True  # the attributes are equal, so both are None
+    return all(map(np.array_equal, first, second))
 
 
 Counts = TypeVar("Counts", bound=CellCounts)
@@ -226,15 +234,16 @@ def collect_fields(counts: CellCounts) -> dict[str, Any]:
     return {field.name: getattr(counts, field.name) for field in fields(CellCounts)}
 
 
-def sum_over_classes(counts: CellCounts, cells: AnyArray) -> AnyArray:
-    """Return the sum of the cells of each term, shape (n_terms,).
+def sum_over_classes(counts: CellCounts, cell_values: AnyArray) -> AnyArray:
+    """Return the sum of the values of each term's cells, shape (n_terms,).
 
-    ``cells`` has a number for each cell, shape (n_cells,).
+    ``cell_values`` has a number for each cell, shape (n_cells,).
     """
-    if cells.dtype.kind == "f":  # differences of running sums of floats would not be exact
-        return np.bincount(counts.cell_terms, cells, counts.n_terms)
-    running = compute_offsets(cells)
-    return running[counts.term_offsets[1:]] - running[counts.term_offsets[:-1]]
+    are_floats = cell_values.dtype.kind == "f"
+    if are_floats:  # differences of their running sums would not be exact
+        return np.bincount(counts.cell_terms, cell_values, counts.n_terms)
+    running_sums = compute_offsets(cell_values)
+    return running_sums[counts.term_offsets[1:]] - running_sums[counts.term_offsets[:-1]]
 
 
 def regroup_counts(
@@ -243,14 +252,15 @@ def regroup_counts(
     """Return the counts with other columns.
 
     ``numbers`` are the new numbers of the columns, −1 to drop a column. Columns with the same
-    number are added up.
+    number are added up. The columns of the result have ``classes``, or the classes in layers.
     """
-    columns = numbers[counts.cell_classes]
-    stays = columns >= 0
-    keys = pair(counts.cell_terms, columns)[stays]
+    cell_columns = numbers[counts.cell_classes]
+    stays = cell_columns >= 0
+    keys = pair(counts.cell_terms, cell_columns)[stays]
     keys, cells = sum_cells(keys, *(values[stays] for values in counts.cells))
     if counts.cell_logs is not None:
-        require_exact_logs(cells[0], cells[1])
+        cell_counts, cell_documents, _ = cells
+        require_exact_logs(cell_counts, cell_documents)
 
     old_columns = np.flatnonzero(numbers >= 0)
     new_columns = numbers[old_columns]
@@ -264,11 +274,10 @@ def regroup_counts(
 
 @dataclass(frozen=True, eq=False)
 class CountTable(CellCounts):
-    """The whole counts of a labelled corpus by column.
+    """The counts of a labelled corpus by column, as whole numbers.
 
-    With L layers, column k·L + l has the counts of class k in layer l. Tables add and subtract, and
-    a model file contains one. Models are estimated from the sum of its layers,
-    `nbtext.counts.statistics.ClassStatistics`.
+    With L layers, column k·L + l has the counts of class k in layer l. Models are estimated from
+    the sum of the layers, `nbtext.counts.statistics.ClassStatistics`.
     """
 
     unit: int = 1
@@ -277,14 +286,14 @@ class CountTable(CellCounts):
     More than 1 if documents have weights.
     """
     layers: Layers = (Layer(),)
-    """Layers of labelled documents, sorted by name, the first without a name.
+    """Layers of labelled documents, sorted by name, then derived layers.
 
-    Derived layers follow.
+    The first layer has no name.
     """
 
     @property
     def n_document_layers(self) -> int:
-        """Number of layers of labelled documents, which come first."""
+        """Number of layers of labelled documents."""
         return sum(layer.weight is None for layer in self.layers)
 
     @property
@@ -323,7 +332,7 @@ class CountTable(CellCounts):
         return _name_counts(_multiply(self.class_documents, factors), cells)
 
     def renumber_terms(self, new_ids: Ints) -> Renumbering:
-        """Return a renumbering of the terms, whose columns stay; shape (n_terms,)."""
+        """Return the renumbering of term j to ``new_ids[j]``; columns keep their numbers."""
         columns = np.arange(self.class_documents.size)
         return Renumbering(new_ids, columns, len(self.layers))
 
@@ -337,11 +346,7 @@ class CountTable(CellCounts):
     def regroup_columns(
         self, numbers: Ints, classes: tuple[str, ...], layers: Layers
     ) -> CountTable:
-        """Return the counts of other classes and layers.
-
-        ``numbers`` are the new numbers of the columns, −1 to drop a column. Columns with the same
-        number are added up.
-        """
+        """Return the counts of other classes and layers; ``numbers`` are as in `regroup_counts`."""
         regrouped = regroup_counts(self, numbers, classes, len(classes) * len(layers))
         return replace(regrouped, layers=layers)
 
@@ -366,7 +371,7 @@ class CountTable(CellCounts):
     @property
     def labelled_table(self) -> CountTable:
         """The sum of the layers of labelled documents by class, without derived layers."""
-        # A table that caches itself would stay in memory until garbage is collected.
+        # If the table cached itself, it would stay in memory until garbage is collected.
         if len(self.layers) == 1:
             return self
         return self._labelled_table
@@ -376,10 +381,10 @@ class CountTable(CellCounts):
         return self.sum_layers(0, self.n_document_layers)
 
     def combine(self, other: CountTable, sign: int) -> _CombinedTable:
-        """Return the sum (``sign`` 1) or the difference (−1) of two tables.
+        """Return the sum (``sign`` 1) or the difference (``sign`` −1) of two tables.
 
-        Raise `UsageError` if their attributes differ, or if counts are subtracted that are not in
-        this table.
+        Raise `UsageError` if their attributes differ, or if the other table has counts that cannot
+        be subtracted from this table.
         """
         require_same_attributes(self, other)
         if self.unit != other.unit:
@@ -406,8 +411,8 @@ class CountTable(CellCounts):
             combine = my_moments.add if sign > 0 else my_moments.subtract
             moments = combine(their_moments)
 
-        counts = cells[0]
-        stays = counts > 0
+        cell_counts = cells[0]
+        stays = cell_counts > 0
         combined = replace(
             self, vocabulary=vocabulary, classes=classes, layers=layers, moments=moments
         )
@@ -432,6 +437,7 @@ class CountTable(CellCounts):
         class_stays = np.any(has_documents, axis=1)
         layer_stays = np.any(has_documents, axis=0)
         layer_stays[0] = True
+        # column k·L + l stays if class k and layer l stay
         column_stays = np.logical_and.outer(class_stays, layer_stays).ravel()
         new_columns = _number_selected(column_stays)
         moments = self.moments
@@ -453,7 +459,8 @@ class CountTable(CellCounts):
 
 def _name_counts(class_documents: AnyArray, cells: Sequence[AnyArray]) -> dict[str, Any]:
     """Return counts by the name of their field; ``cells`` may lack the sums of log weights."""
-    return {"class_documents": class_documents, **dict(zip(CELL_FIELDS, cells, strict=False))}
+    cells_by_field = dict(zip(CELL_FIELDS, cells, strict=False))
+    return {"class_documents": class_documents, **cells_by_field}
 
 
 def _number_selected(selected: Mask) -> Ints:
@@ -462,7 +469,7 @@ def _number_selected(selected: Mask) -> Ints:
 
 
 def _map_columns(table: CountTable, classes: Sequence[str], layers: Layers) -> Ints:
-    """Return the number of each column among other classes and layers, shape (n_columns,)."""
+    """Return the number of each column in a table of other classes and layers, (n_columns,)."""
     class_numbers = {label: number for number, label in enumerate(classes)}
     layer_numbers = {layer: number for number, layer in enumerate(layers)}
     table_classes = np.array([class_numbers[label] for label in table.classes], np.int64)
@@ -479,12 +486,13 @@ def _require_possible_counts(
 ) -> None:
     """Raise `UsageError` if no documents can have these counts.
 
-    They are the fields of `CellCounts`, with the cells by their ``keys`` (term, column).
+    The arguments are fields of `CellCounts`, and the keys (term, column) of the cells.
     """
     occurs = cell_counts > 0
     has_documents = cell_documents > 0
     _, columns = unpair(keys)
-    is_possible = (cell_counts >= 0) & (has_documents == occurs)
+    is_possible = cell_counts >= 0
+    is_possible &= has_documents == occurs
     is_possible &= cell_documents <= cell_counts
     is_possible &= cell_documents <= class_documents[columns]
     if cell_logs is not None:
@@ -495,7 +503,7 @@ def _require_possible_counts(
 
 
 def require_same_attributes(first: CountTable, second: CountTable) -> None:
-    """Raise `UsageError` if the attributes of two tables differ.
+    """Raise `UsageError` if two tables have different attributes.
 
     Raise `ValueError` if only one of them has sums of log weights.
     """
@@ -507,14 +515,14 @@ def require_same_attributes(first: CountTable, second: CountTable) -> None:
 
 
 class NumberedTable(NamedTuple):
-    """A table, and the new numbers of the terms and columns that it was made of."""
+    """A table, and its numbers of terms and columns by their numbers before."""
 
     table: CountTable
     renumbering: Renumbering
 
 
 class _CombinedTable(NamedTuple):
-    """A table made of two tables, and the new numbers of the terms and columns of each."""
+    """A table made of two tables, and its numbers of terms and columns by the numbers in both."""
 
     table: CountTable
     first_renumbering: Renumbering
@@ -522,18 +530,15 @@ class _CombinedTable(NamedTuple):
 
 
 CELL_FIELDS = ("cell_counts", "cell_documents", "cell_logs")
-"""The fields of counts by cell."""
+"""The fields of `CellCounts` in the order of `CellCounts.cells`."""
 
 _ARRAYS = ("class_documents", "term_offsets", "cell_classes", *CELL_FIELDS)
 
 LOG_UNITS = 1 << 30
-"""Logs are rounded to multiples of 1 / `LOG_UNITS`.
-
-So their sums are whole numbers: exact, and the same in any order.
-"""
+"""Logs are rounded to multiples of 1 / `LOG_UNITS`, so that their sums are exact in any order."""
 
 
-def log_units(counts: Numbers) -> Ints:
+def round_logs(counts: Numbers) -> Ints:
     """Return log(1 + n) in units of 1 / `LOG_UNITS`, shape (n_entries,).
 
     ``counts`` are the counts n of terms in documents.
@@ -548,9 +553,9 @@ INT64_LIMIT = 2**63
 def require_exact_logs(counts: Numbers, documents: Numbers) -> None:
     """Raise `UsageError` if sums of log weights might not fit into 64 bits.
 
-    ``counts`` and ``documents`` are m_jk and d_jk of the cells, shapes (n_cells,).
+    ``counts`` and ``documents`` are m_jk and d_jk of the cells, shape (n_cells,).
     """
-    # The logarithm is concave, so the sum is largest if all documents have the mean count.
+    # The logarithm is concave, so a sum is largest if all documents have the mean count.
     mean_counts = counts / np.maximum(documents, 1)
     max_sums = documents * np.log1p(mean_counts) * LOG_UNITS
     if max_sums.max(initial=0) >= INT64_LIMIT:
@@ -569,11 +574,11 @@ def _multiply(numbers: Numbers, factors: Ints) -> Numbers:
 
 
 def sum_cells(keys: Keys, *columns: NDArray[Number]) -> tuple[Keys, list[NDArray[Number]]]:
-    """Return the distinct keys, sorted, and the sums of each column by key.
+    """Return the distinct keys, sorted, and for each column the sum of its values by key.
 
-    Keys and columns have the shape (n,).
+    ``keys`` and ``columns`` have the shape (n,).
     """
-    # a stable sort is fastest if the keys consist of few sorted sequences, which it merges
+    # a stable sort merges sorted sequences, so it is fastest if the keys consist of few of them
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = find_run_starts(keys)
@@ -587,13 +592,13 @@ def add_cells(
     second_cells: Sequence[AnyArray],
     factor: float,
 ) -> tuple[Keys, list[AnyArray]]:
-    """Return the keys and the values of the cells of both tables, the second times a factor.
+    """Return the keys and the values of the first cells plus ``factor`` times the second cells.
 
-    Values are arrays in the order of `CellCounts.cells`. Values of the same key are added up.
+    Values are arrays in the order of `CellCounts.cells`.
     """
+    keys = np.concatenate((first_keys, second_keys))
     pairs = zip(first_cells, second_cells, strict=True)
-    columns = [np.concatenate((first, factor * second)) for first, second in pairs]
-    return sum_cells(np.concatenate((first_keys, second_keys)), *columns)
+    return sum_cells(keys, *(np.concatenate((first, factor * second)) for first, second in pairs))
 
 
 class TableBuilder:
@@ -614,23 +619,23 @@ class TableBuilder:
         self._classes: dict[str, int] = {}
         """Class number of each label, in order of first occurrence."""
         self._class_documents = np.zeros(0, np.int64)
-        """Documents by class number. It may be longer than the classes."""
+        """Documents by class number, with room for further classes."""
         self._cells = KeyTable()
         """Cell number of each key (term, class)."""
         self._sums_logs = logs
         n_sums = len(CELL_FIELDS) if logs else 2
         self._sums = [np.zeros(0, np.int64) for _ in range(n_sums)]
-        """For each of `CELL_FIELDS`, the sums by cell number. They may be longer than the cells."""
+        """For each of `CELL_FIELDS`, the sums by cell number, with room for further cells."""
         self._unit = 1
-        """All sums are in units of 1 / ``_unit``."""
+        """All sums are in units of 1 / ``_unit``: whole documents until a document has a weight."""
 
     @property
     def labels(self) -> list[str]:
-        """Labels by class number so far."""
+        """The labels added so far, by class number."""
         return list(self._classes)
 
     def intern_classes(self, labels: Names) -> Ints:
-        """Return the class number of each label, shape (n_labels,); add new classes."""
+        """Return the class number of each label, shape (n_labels,), and add new classes."""
         numbers = np.array(
             [self._classes.setdefault(label, len(self._classes)) for label in labels], np.int64
         )
@@ -647,17 +652,19 @@ class TableBuilder:
         """Count documents.
 
         ``postings`` have term ids of this builder's vocabulary. ``classes`` are class numbers, and
-        ``weights`` are in units of 1 / `WEIGHT_UNIT` (None if all are 1), shapes (n_docs,).
-        Multi-label documents have the class of the reserved label, and their labels are in
-        ``label_sets``.
+        ``weights`` are in units of 1 / `WEIGHT_UNIT` (None if all are 1), shape (n_docs,).
+        Multi-label documents have the class of the reserved label, and ``label_sets`` has their
+        labels.
         """
         if label_sets is not None:
             self._add_labels(postings, weights, label_sets)
         if weights is not None and self._unit == 1:
+            # these are the first documents with weights
             self._unit = WEIGHT_UNIT
             for counts in (self._class_documents, *self._sums):
                 np.multiply(counts, WEIGHT_UNIT, out=counts)
-        np.add.at(self._class_documents, classes, self._unit if weights is None else weights)
+        document_weights = self._unit if weights is None else weights
+        np.add.at(self._class_documents, classes, document_weights)
         self.add_cells(postings, classes, weights, logs=self._sums_logs)
         self._add_encoded_lines(postings, classes, weights)
         if self._moments is not None and postings.values is not None:
@@ -665,15 +672,16 @@ class TableBuilder:
             self._moments = self._moments.add_values(postings.values, classes, n_classes)
 
     def _add_labels(self, postings: Postings, weights: Ints | None, label_sets: LabelSets) -> None:
-        """Count each document under each of its labels."""
+        """Count each document once under each of its labels."""
         n_documents = label_sets.sizes.size
+        # a document has its i-th label in round i
         for rows, classes in label_sets.iterate_ranks():
             selected = np.zeros(n_documents, np.bool_)
             selected[rows] = True
             self.add(postings.select_documents(selected), classes, take_rows(weights, rows))
 
     def _add_encoded_lines(self, postings: Postings, classes: Ints, weights: Ints | None) -> None:
-        """Count the encoded lines that were dropped, as a term."""
+        """Count the dropped encoded lines as occurrences of one term."""
         lines = postings.encoded_lines
         if lines is None or not lines.any():
             return
@@ -691,7 +699,7 @@ class TableBuilder:
         *,
         logs: bool = False,
     ) -> None:
-        """Count further terms of documents that were added before.
+        """Count further terms of documents that `add` has counted.
 
         ``classes`` and ``weights`` are as in `add`. With ``logs``, also sum log weights.
         """
@@ -703,7 +711,7 @@ class TableBuilder:
 
         posting_values = [postings.counts]
         if logs:
-            posting_values.append(log_units(postings.counts))
+            posting_values.append(round_logs(postings.counts))
         documents = np.diff(starts, append=posting_classes.size)
         if self._unit != 1:
             if weights is None:
@@ -720,7 +728,7 @@ class TableBuilder:
     def freeze(self) -> NumberedTable:
         """Return the table, and its numbers by the numbers of this builder.
 
-        The builder cannot be used again: its own tables are freed.
+        The builder cannot be used again, because its memory is freed.
         """
         vocabulary, final_terms = self.vocabulary.freeze()
         classes = sorted(self._classes)
@@ -756,7 +764,7 @@ def to_int_or_float(number: float) -> float:
 
 
 def _grow(array: Ints, size: int) -> Ints:
-    """Return the array with at least ``size`` elements; new elements are zero."""
+    """Return the array, or a copy of it with zeros at the end and at least ``size`` elements."""
     if size <= array.size:
         return array
     grown = np.zeros(2 * size, np.int64)

@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Mask
 
 SUBSPACE_ITERATIONS = 4
-"""Multiplications by AAᵀ. On 20 Newsgroups, more of them do not improve classifiers."""
+"""Number of multiplications by AAᵀ. More do not improve classifiers of 20 Newsgroups."""
 
 EXTRA_DIRECTIONS = 10
-"""Directions that are computed, but not returned. They make the returned ones more exact."""
+"""Number of further directions that are computed, so that the returned directions are more exact.
+"""
 
 DIRECTIONS_SEED = 20
 """Seed of the random initial directions."""
 
 MIN_RELATIVE_LENGTH = 1e-6
-"""Smaller lengths count as 0: of features, and of singular vectors relative to the largest."""
+"""Smaller lengths of features count as 0, and smaller singular values relative to the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class LatentSpace:
     """The projection from selected terms to latent features."""
 
     statistics: ClassStatistics
-    """The statistics that idf is computed from."""
+    """The statistics from which idf is computed."""
     used_terms: Mask
     """Mask of the terms in use, from `select_latent_terms`, shape (n_terms,)."""
     projection: NDArray[np.float32]
@@ -54,9 +55,9 @@ class LatentSpace:
         documents: DocumentTermMatrix,
         dimensions: int,
     ) -> Self:
-        """Return the space of all documents of the statistics.
+        """Return the space of ``documents``, which are all documents of the statistics.
 
-        It has ``dimensions`` dimensions, or fewer if the documents span fewer.
+        It has ``dimensions`` dimensions, or fewer if the documents span fewer dimensions.
         """
         used_terms = select_latent_terms(statistics, selected, dimensions)
         matrix = weigh_matrix(documents.select_terms(used_terms), "tfidf", statistics)
@@ -69,20 +70,19 @@ class LatentSpace:
     def project(self, matrix: DocumentTermMatrix) -> tuple[Floats, Ints]:
         """Return the latent features of documents, and their numbers of tokens in use.
 
-        Features have unit length and the shape (n_docs, n_features), numbers the shape (n_docs,).
-        The features of a document are zeros if it has no terms in use or a projection of length 0.
+        Features have the shape (n_docs, n_features). The features of a document have unit length,
+        or are zeros if the document has no terms in use or a projection of length 0.
         """
         matrix = matrix.select_terms(self.used_terms)
         features = np.zeros((matrix.n_documents, self.projection.shape[1]))
         if features.size:
             new_ids = np.cumsum(self.used_terms) - 1
+
+            def get_projections(terms: Ints) -> Floats:
+                return self.projection[new_ids[terms]].astype(np.float64)
+
             vectors = weigh_matrix(matrix, "tfidf", self.statistics)
-            add_weighted_sums(
-                features,
-                vectors,
-                self.used_terms.size,
-                lambda terms: self.projection[new_ids[terms]].astype(np.float64),
-            )
+            add_weighted_sums(features, vectors, self.used_terms.size, get_projections)
         lengths = np.sqrt((features**2).sum(axis=1, keepdims=True))
         is_long = lengths > MIN_RELATIVE_LENGTH
         scaled: Floats = np.divide(features, lengths, out=np.zeros_like(features), where=is_long)
@@ -105,39 +105,40 @@ def select_latent_terms(statistics: ClassStatistics, selected: Mask, dimensions:
 def compute_right_singular_vectors(
     matrix: DocumentTermMatrix, n_terms: int, max_vectors: int
 ) -> Floats:
-    """Return V of at most ``max_vectors`` singular values, largest first, shape (n_terms, n).
+    """Return the right singular vectors of the largest singular values, shape (n_terms, n).
 
-    The component of each vector with the largest absolute value is positive. V is computed by
-    subspace iteration from random directions with a fixed seed.
+    n is at most ``max_vectors``. The component of each vector with the largest absolute value is
+    positive. V is computed by subspace iteration from random directions with a fixed seed.
     """
     from scipy.sparse import csr_matrix
 
-    rows: Any = csr_matrix(
+    a: Any = csr_matrix(
         (matrix.counts, matrix.terms, matrix.offsets), shape=(matrix.n_documents, n_terms)
     )
-    columns: Any = rows.T.tocsr()
+    a_transposed: Any = a.T.tocsr()
     n_directions = min(max_vectors + EXTRA_DIRECTIONS, matrix.n_documents, n_terms)
     random = np.random.default_rng(DIRECTIONS_SEED)
     directions = random.standard_normal((matrix.n_documents, n_directions))
     for _ in range(SUBSPACE_ITERATIONS):
-        directions = rows @ (columns @ _orthonormalise(directions))
-    vectors = _orthonormalise(columns @ _orthonormalise(directions))[:, :max_vectors]
+        directions = a @ (a_transposed @ _orthonormalise(directions))
+    vectors = _orthonormalise(a_transposed @ _orthonormalise(directions))[:, :max_vectors]
     if not vectors.size:
         return vectors
     largest_rows = np.abs(vectors).argmax(axis=0)
-    largest = vectors[largest_rows, np.arange(vectors.shape[1])]
-    return vectors * np.sign(largest)
+    largest_components = vectors[largest_rows, np.arange(vectors.shape[1])]
+    return vectors * np.sign(largest_components)
 
 
 def _orthonormalise(vectors: Floats) -> Floats:
     """Return the principal directions of the column space of X = ``vectors``, longest first.
 
-    With XᵀX = W λ Wᵀ they are X W / √λ. Directions with a length of about 0 are dropped. For many
-    rows and few columns this is several times as fast as a QR decomposition.
+    With XᵀX = W λ Wᵀ, the directions are X W / √λ. Those with λ of about 0 are dropped. For many
+    rows and few columns, this is several times as fast as a QR decomposition.
     """
     eigenvalues, rotation = np.linalg.eigh(vectors.T @ vectors)
     # `eigh` sorts in ascending order
     eigenvalues = eigenvalues[::-1]
     rotation = rotation[:, ::-1]
-    stays = eigenvalues > MIN_RELATIVE_LENGTH**2 * eigenvalues.max(initial=0.0)
-    return vectors @ (rotation[:, stays] / np.sqrt(eigenvalues[stays]))
+    # an eigenvalue is the square of a singular value
+    is_positive = eigenvalues > MIN_RELATIVE_LENGTH**2 * eigenvalues.max(initial=0.0)
+    return vectors @ (rotation[:, is_positive] / np.sqrt(eigenvalues[is_positive]))

@@ -51,9 +51,9 @@ class DocumentTermMatrix(NamedTuple):
     values: Floats | None = None
     """Numeric attributes, shape (n_docs, n_columns), nan if missing; None if there are none."""
     unseen_pseudo_counts: Floats | None = None
-    """Pseudo-counts of possible categories that no training document has, nan for other categories.
+    """Pseudo-count of each category that no training document has, nan for other categories.
 
-    Shape (n_docs, n_categorical); None if all categories are of training documents.
+    Shape (n_docs, n_categorical). None if training documents have all categories of the matrix.
     """
 
     @classmethod
@@ -74,8 +74,9 @@ class DocumentTermMatrix(NamedTuple):
 
     @property
     def row_sums(self) -> Floats:
-        """Sum of the counts, which may be weights, of each document, shape (n_docs,)."""
-        if self.counts.dtype.kind == "i":
+        """Sum of the counts or weights of each document, shape (n_docs,)."""
+        are_integers = self.counts.dtype.kind == "i"
+        if are_integers:
             return self.known_tokens.astype(np.float64)
         return np.bincount(self.entry_documents, self.counts, self.n_documents).astype(np.float64)
 
@@ -90,10 +91,7 @@ class DocumentTermMatrix(NamedTuple):
 
     @property
     def tokens(self) -> Ints:
-        """Number of all tokens and attribute values of each document, shape (n_docs,).
-
-        Tokens and categories that are not in the vocabulary are included.
-        """
+        """Number of tokens and attribute values of each document, known or not, shape (n_docs,)."""
         tokens = self.known_tokens + self.unknown_tokens + self.n_values
         if self.unseen_pseudo_counts is None:
             return tokens
@@ -148,7 +146,8 @@ class DocumentTermMatrix(NamedTuple):
 def stack_matrices(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
     """Return the documents of matrices over the same vocabulary in one matrix.
 
-    Either all matrices have numeric attributes or none. Pseudo-counts of categories are dropped.
+    Either all matrices have numeric attributes, or none has. Pseudo-counts of unseen categories are
+    dropped.
     """
     if not matrices:
         return DocumentTermMatrix.empty()
@@ -191,7 +190,8 @@ class Postings(NamedTuple):
         """Count the terms of each document of a block."""
         documents, terms = sequence
         unknown_tokens = np.zeros(n_documents, np.int64)
-        if terms.min(initial=0) < 0:
+        has_unknown_terms = terms.min(initial=0) < 0  # their id is −1
+        if has_unknown_terms:
             is_known = terms >= 0
             unknown_tokens = np.bincount(documents.compress(~is_known), minlength=n_documents)
             documents = documents.compress(is_known)
@@ -205,26 +205,26 @@ class Postings(NamedTuple):
 
     @classmethod
     def sum(cls, pieces: Iterable[Postings]) -> Postings:
-        """Return the sum of postings of the same documents; there must be at least one.
+        """Return the sum of one or more postings of the same documents, without attributes.
 
-        The postings of pieces of a sequence add up to `from_sequence` of the whole sequence. The
-        sum takes about twice the memory of its result.
+        The postings of the pieces of a sequence add up to `from_sequence` of the whole sequence.
         """
         remaining = iter(pieces)
         total = next(remaining)
+        # An addition sorts all postings, so pieces wait until they have more than the total.
         pending = list[Postings]()
         for piece in remaining:
             pending.append(piece)
             n_pending = sum(postings.terms.size for postings in pending)
             if n_pending > total.terms.size:
-                total = cls._add([total, *pending])
+                total = cls._sum_at_once([total, *pending])
                 pending = []
         if pending:
-            total = cls._add([total, *pending])
+            total = cls._sum_at_once([total, *pending])
         return total
 
     @classmethod
-    def _add(cls, pieces: Sequence[Postings]) -> Postings:
+    def _sum_at_once(cls, pieces: Sequence[Postings]) -> Postings:
         terms = np.concatenate([piece.terms for piece in pieces])
         documents = np.concatenate([piece.documents for piece in pieces])
         counts = np.concatenate([piece.counts for piece in pieces])
@@ -238,9 +238,9 @@ class Postings(NamedTuple):
         return cls(*_unpack(keys.take(starts), n_documents), counts, unknown_tokens)
 
     def merge_terms(self, other: Postings) -> Postings:
-        """Return these postings and other postings of the same documents, with other terms.
+        """Return the postings of both objects, which have the same documents and different terms.
 
-        The result has the attributes and encoded lines of these postings only. It is not ordered.
+        The result has the attributes and encoded lines of ``self``. Its postings are not sorted.
         """
         unknown_tokens = self.unknown_tokens + other.unknown_tokens
         if not other.terms.size:
@@ -268,7 +268,7 @@ class Postings(NamedTuple):
         )
 
     def to_matrix(self) -> DocumentTermMatrix:
-        """Return the counts by document; terms of a document stay in the order of the postings."""
+        """Return the matrix of the counts, with the entries of a document in this order."""
         order = argsort_stable(self.documents)
         sizes = np.bincount(self.documents, minlength=self.unknown_tokens.size)
         return DocumentTermMatrix(
@@ -283,8 +283,8 @@ class Postings(NamedTuple):
 def _pack(terms: AnyInts, documents: AnyInts, n_documents: int) -> AnyInts:
     """Pack pairs (term, document) into integers that sort in the same order, shape (n,).
 
-    The document is in the lower bits. The integers have 32 bits if all pairs fit, because numpy
-    sorts these faster, else 64 bits.
+    The document is in the lower bits. The integers have 32 bits if all pairs fit, else 64 bits:
+    numpy sorts shorter integers faster.
     """
     document_bits = n_documents.bit_length()
     dtype: type[np.uint32 | np.uint64] = np.uint64
@@ -297,7 +297,7 @@ def _pack(terms: AnyInts, documents: AnyInts, n_documents: int) -> AnyInts:
 
 
 def _unpack(keys: AnyInts, n_documents: int) -> tuple[AnyInts, AnyInts]:
-    """Return terms and documents of packed keys, shapes (n,), signed and as wide as the keys."""
+    """Return terms and documents of packed keys, as signed integers of the same size."""
     document_bits = n_documents.bit_length()
     to_key = keys.dtype.type
     terms = keys >> to_key(document_bits)
@@ -307,12 +307,15 @@ def _unpack(keys: AnyInts, n_documents: int) -> tuple[AnyInts, AnyInts]:
 
 
 def find_run_starts(*columns: Array) -> Ints:
-    """Return the index of the first row of each run of equal rows; columns have the shape (n,)."""
+    """Return the index of the first row of each run of equal rows of a table.
+
+    The columns of the table have the shape (n_rows,).
+    """
     return np.flatnonzero(mark_run_starts(*columns))
 
 
 def mark_run_starts(*columns: Array) -> Mask:
-    """Return a mask of the rows that differ from the row before, and of row 0, shape (n,)."""
+    """Return a mask of the rows that differ from the row before, and of row 0, shape (n_rows,)."""
     is_start = np.zeros(columns[0].size, np.bool_)
     is_start[:1] = True
     for column in columns:
@@ -321,12 +324,13 @@ def mark_run_starts(*columns: Array) -> Mask:
 
 
 def argsort_stable(numbers: AnyInts) -> Ints:
-    """Return the stable order of numbers below 2**32, shape (n,).
+    """Return the stable order of numbers from 0 to 2**32 − 1, shape (n,).
 
     Sort by the lower 16 bits, then by the upper 16 bits. For 16 bits, numpy uses a radix sort,
     which is about ten times as fast as a sort by comparison.
     """
-    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    lower = numbers.astype(np.uint16)
+    order = np.argsort(lower, kind="stable")
     upper = (numbers >> 16).astype(np.uint16)
     if upper.any():
         order = order.take(np.argsort(upper.take(order), kind="stable"))
@@ -336,8 +340,8 @@ def argsort_stable(numbers: AnyInts) -> Ints:
 MAX_BLOCK_TERM_WEIGHTS = 1 << 18
 """Number of term-by-class weights that are in memory at once while scoring: 2 MiB.
 
-The C library keeps arrays of this size for the next array. It requests larger arrays from the
-operating system each time, which clears them.
+The C library reuses the memory of arrays up to this size. It requests the memory of a larger array
+from the operating system, which clears it.
 """
 
 MAX_BLOCK_PRODUCTS = 1 << 17
@@ -350,22 +354,26 @@ For more entries, ``reduceat`` is faster. For up to 8 entries of a document, bot
 in the same order.
 """
 
+MIN_TERMS_PER_SORTED_ENTRY = 16
+"""Size of the vocabulary, by entry, from which sorting is cheaper than an array of all terms."""
+
 
 def add_weighted_sums(
-    scores: Floats, matrix: DocumentTermMatrix, n_terms: int, weights: TermFunction
+    scores: Floats, matrix: DocumentTermMatrix, n_terms: int, compute_weights: TermFunction
 ) -> None:
-    """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes).
+    """Add Σ_j n_jd w_jk to ``scores`` in place, shape (n_docs, n_classes).
 
-    ``weights`` returns w of some terms, shape (n, n_classes). It is called once for each distinct
-    term, for up to `MAX_BLOCK_TERM_WEIGHTS` weights at a time.
+    ``compute_weights`` returns w of some terms, shape (n, n_classes). It is called once for each
+    distinct term, for up to `MAX_BLOCK_TERM_WEIGHTS` weights at a time.
     """
     distinct_terms, term_indices = _find_distinct(matrix.terms, n_terms)
     documents = matrix.entry_documents
     step = max(MAX_BLOCK_TERM_WEIGHTS // scores.shape[1], 1)
     for start in range(0, distinct_terms.size, step):
-        block_weights = weights(distinct_terms[start : start + step])
+        weights = compute_weights(distinct_terms[start : start + step])
         entries: slice | Ints = slice(None)
-        if distinct_terms.size > step:
+        has_several_blocks = distinct_terms.size > step
+        if has_several_blocks:
             is_in_block = (term_indices >= start) & (term_indices < start + step)
             entries = np.flatnonzero(is_in_block)
         _add_products(
@@ -373,23 +381,24 @@ def add_weighted_sums(
             documents[entries],
             term_indices[entries] - start,
             matrix.counts[entries],
-            block_weights,
+            weights,
         )
 
 
 def add_cell_sums(
-    scores: Floats, matrix: DocumentTermMatrix, bounds: Ints, classes: Ints, weights: Floats
+    scores: Floats, matrix: DocumentTermMatrix, offsets: Ints, classes: Ints, weights: Floats
 ) -> None:
-    """Add Σ_j n_jd w_jk to the scores, shape (n_docs, n_classes), where most weights w_jk are 0.
+    """Add Σ_j n_jd w_jk to ``scores`` in place, shape (n_docs, n_classes); most w_jk are 0.
 
-    The other weights of term j are ``weights[bounds[j] : bounds[j + 1]]``. The same slice of
-    ``classes`` has their classes, which are distinct. Both arrays have the shape (n_cells,).
+    The weights of term j that are not 0 are ``weights[offsets[j] : offsets[j + 1]]``. The same
+    slice of ``classes`` has their classes, which are distinct. Both arrays have the shape
+    (n_cells,).
     """
     entries = zip(
         matrix.entry_documents.tolist(),
         matrix.counts.tolist(),
-        bounds[matrix.terms].tolist(),
-        bounds[matrix.terms + 1].tolist(),
+        offsets[matrix.terms].tolist(),
+        offsets[matrix.terms + 1].tolist(),
         strict=True,
     )
     for document, count, start, end in entries:
@@ -397,9 +406,8 @@ def add_cell_sums(
 
 
 def _find_distinct(terms: Ints, n_terms: int) -> tuple[Ints, Ints]:
-    """Return the distinct terms, ascending, and the index of each term among them."""
-    if terms.size < n_terms / 16:
-        # for few entries and a large vocabulary, sorting is cheaper than an array of all terms
+    """Return the distinct terms, ascending, and for each term its index in the distinct terms."""
+    if terms.size < n_terms / MIN_TERMS_PER_SORTED_ENTRY:
         return np.unique(terms, return_inverse=True)
     occurs = np.zeros(n_terms, np.bool_)
     occurs[terms] = True
@@ -416,10 +424,10 @@ def _add_products(
     counts: Numbers,
     weights: Floats,
 ) -> None:
-    """Add to each document's scores its counts times the weights of its terms.
+    """Add to the scores of each document, in place, its counts times the weights of its terms.
 
-    ``documents``, ``terms`` and ``counts`` are those of entries, sorted by document. ``terms`` are
-    rows of ``weights``, shape (n_terms, n_classes).
+    ``documents``, ``terms`` and ``counts`` have the shape (n_entries,), sorted by document.
+    ``terms`` are rows of ``weights``, shape (n_terms, n_classes).
     """
     step = max(MAX_BLOCK_PRODUCTS // scores.shape[1], 1)
     for block_start in range(0, documents.size, step):
@@ -427,15 +435,15 @@ def _add_products(
         products = weights.take(terms[block], axis=0)
         products *= counts[block, np.newaxis]
         starts = find_run_starts(documents[block])
-        block_documents = documents[block][starts]
+        distinct_documents = documents[block][starts]
         if step > MAX_LOOPED_ENTRIES:
-            scores[block_documents] += np.add.reduceat(products, starts, axis=0)
+            scores[distinct_documents] += np.add.reduceat(products, starts, axis=0)
             continue
         ends = np.append(starts[1:], len(products))
-        for document, start, end in zip(block_documents, starts, ends, strict=True):
+        for document, start, end in zip(distinct_documents, starts, ends, strict=True):
             total = products[start]
             if end - start > 1:
-                # the order of `reduceat`
+                # like `reduceat`, add the sum of all other products to the first product
                 total = total + np.add.reduce(products[start + 1 : end], axis=0)
             scores[document] += total
 
@@ -443,8 +451,8 @@ def _add_products(
 def iter_blocks(numbers: Ints, n_columns: int, max_cells: int) -> Iterator[Ints]:
     """Yield the numbers in consecutive blocks.
 
-    Blocks are so large that a table of ``n_columns`` columns, with a row for each number of a
-    block, has at most ``max_cells`` cells. A block has at least one number.
+    A table with ``n_columns`` columns and a row for each number of a block has at most
+    ``max_cells`` cells. Yet a block has at least one number.
     """
     step = max(max_cells // max(n_columns, 1), 1)
     return (numbers[start : start + step] for start in range(0, numbers.size, step))

@@ -1,7 +1,7 @@
 """Moments of numeric attributes: number, sum and sum of squares of the values of each class.
 
 Sums are exact fractions, because a float is a whole number times a power of two. So moments of two
-corpora add and subtract exactly. Means and variances are computed elsewhere.
+corpora add and subtract exactly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIGNIFICAND_BITS = 53
 """Bits of the significand of a float."""
 
 HALF_BITS = 26
-"""Bits of the lower half of a significand. Sums of up to 2³⁶ halves fit into int64."""
+"""Bits of the lower half of a significand. A sum of up to 2³⁶ halves fits into int64."""
 
 SPLITTER = 2.0**27 + 1
 """Factor that splits a float into two halves of 26 bits.
@@ -58,24 +58,25 @@ class Moments(NamedTuple):
         for column in range(values.shape[1]):
             is_present = ~np.isnan(values[:, column])
             x = values[is_present, column]
-            groups = classes[is_present]
-            moments.documents[:, column] = np.bincount(groups, minlength=n_classes)
-            moments.sums[:, column] = _sum_exactly(x, groups, n_classes)
+            x_classes = classes[is_present]
+            moments.documents[:, column] = np.bincount(x_classes, minlength=n_classes)
+            moments.sums[:, column] = _sum_exactly(x, x_classes, n_classes)
             # x = high + low, so x² = high² + 2·high·low + low². Each product is an exact float.
             high = SPLITTER * x - (SPLITTER * x - x)
             low = x - high
             products = np.concatenate((high * high, 2 * high * low, low * low))
-            moments.squares[:, column] = _sum_exactly(products, np.tile(groups, 3), n_classes)
+            product_classes = np.tile(x_classes, 3)
+            moments.squares[:, column] = _sum_exactly(products, product_classes, n_classes)
         return moments
 
     def add(self, other: Moments) -> Moments:
-        """Return the moments of both corpora together, which have the same classes and columns."""
+        """Return the moments of both corpora, which have the same classes and columns."""
         return Moments(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
     def subtract(self, other: Moments) -> Moments:
         """Return the moments without another corpus, which has the same classes and columns.
 
-        Raise `UsageError` if no documents can have the result.
+        Raise `UsageError` if no documents can have the difference.
         """
         difference = Moments(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
         if not difference.is_possible():
@@ -85,7 +86,7 @@ class Moments(NamedTuple):
     def is_possible(self) -> bool:
         """Return whether some numbers can have these moments.
 
-        The conditions are n ≥ 0, (Σ x)² ≤ n Σ x², and sums of 0 where n = 0.
+        The conditions are n ≥ 0 and (Σ x)² ≤ n Σ x². Where n = 0, both sums must be 0.
         """
         is_empty = self.documents <= 0
         variation = self.documents * self.squares - self.sums * self.sums
@@ -99,22 +100,23 @@ class Moments(NamedTuple):
     def add_values(self, values: Floats, classes: Ints, n_classes: int) -> Moments:
         """Return the moments with further documents.
 
-        ``values`` and ``classes`` are as in `from_values`. ``n_classes`` is the new number of
-        classes; new classes have higher numbers.
+        ``values`` and ``classes`` are as in `from_values`. ``n_classes`` includes new classes,
+        which have the highest numbers.
         """
         widened = self.reindex_classes(np.arange(len(self.documents)), n_classes)
         return widened.add(self.from_values(values, classes, n_classes))
 
     def leave_one_out(self, column: int, values: Floats, classes: Ints) -> Moments:
-        """Return the moments of one column without each document, shapes (n_classes, n_docs).
+        """Return the moments of one column without document d, for each d.
 
-        Column d of the result lacks document d. ``values`` are the numbers of the documents in the
-        column, nan if missing, and ``classes`` their class numbers, both of shape (n_docs,).
+        Their shapes are (n_classes, n_docs), with d as the column. ``values`` are the numbers of
+        the documents in ``column``, nan if missing, and ``classes`` are the class numbers of the
+        documents, both of shape (n_docs,).
         """
         moments = Moments(*(np.tile(field[:, column, np.newaxis], values.size) for field in self))
         present = np.flatnonzero(~np.isnan(values))
         x = np.array([Fraction(value) for value in values[present].tolist()], object)
-        own_cells = classes[present], present
+        own_cells = classes[present], present  # index of row and column
         moments.documents[own_cells] -= 1
         moments.sums[own_cells] -= x
         moments.squares[own_cells] -= x * x
@@ -131,9 +133,9 @@ class Moments(NamedTuple):
         return Moments(*(field[classes] for field in self))
 
     def reindex_classes(self, numbers: Ints, n_classes: int) -> Moments:
-        """Return the moments with new class numbers, below ``n_classes``.
+        """Return the moments with class k renumbered to ``numbers[k]``, below ``n_classes``.
 
-        ``numbers`` are the new numbers by the old ones. Classes with the same number are added up.
+        Classes with the same new number are added up.
         """
         moments = Moments.zero(n_classes, self.documents.shape[1])
         for new, old in zip(moments, self, strict=True):
@@ -141,27 +143,28 @@ class Moments(NamedTuple):
         return moments
 
     def sum_classes(self) -> Moments:
-        """Return the moments of all classes together, shapes (1, n_columns)."""
+        """Return the sums over all classes, shapes (1, n_columns)."""
         return Moments(*(field.sum(axis=0, keepdims=True) for field in self))
 
 
 def _sum_exactly(values: Floats, groups: Ints, n_groups: int) -> AnyArray:
     """Return the sum of the values of each group as a fraction, shape (n_groups,).
 
-    ``groups`` are the groups of the values, shape (n,). The sums are exact for fewer than 2³⁶
-    values: the significands of each group and exponent are summed as whole numbers.
+    ``groups`` are the group numbers of the values, shape (n,). The significands of each group and
+    exponent are summed as whole numbers, so the sums are exact for fewer than 2³⁶ values.
     """
     fractions, exponents = np.frexp(values)
     significands = np.ldexp(fractions, SIGNIFICAND_BITS).astype(np.int64)
     keys, indices = np.unique(np.stack((groups, exponents)), axis=1, return_inverse=True)
-    # The upper and lower bits are summed separately, because a sum of significands may overflow.
+    # A sum of significands may overflow, so their upper and lower bits are summed separately.
     upper_sums = np.zeros(keys.shape[1], np.int64)
     lower_sums = np.zeros(keys.shape[1], np.int64)
     np.add.at(upper_sums, indices, significands >> HALF_BITS)
     np.add.at(lower_sums, indices, significands & ((1 << HALF_BITS) - 1))
     sums = np.full(n_groups, Fraction(0), object)
-    rows = zip(*keys.tolist(), upper_sums.tolist(), lower_sums.tolist(), strict=True)
+    key_groups, key_exponents = keys.tolist()
+    rows = zip(key_groups, key_exponents, upper_sums.tolist(), lower_sums.tolist(), strict=True)
     for group, exponent, upper, lower in rows:
-        total = (upper << HALF_BITS) + lower
-        sums[group] += total * Fraction(2) ** (exponent - SIGNIFICAND_BITS)
+        significand = (upper << HALF_BITS) + lower
+        sums[group] += significand * Fraction(2) ** (exponent - SIGNIFICAND_BITS)
     return sums

@@ -1,8 +1,8 @@
 """Counts of unlabelled documents, each of which belongs to all classes in part.
 
-A document d belongs to class k with a responsibility r_dk: its probability, in whole thousandths.
-So the sums Σ_d r_dk n_jd are whole numbers, and do not depend on the order of the documents. They
-are separate from the counts of labelled documents, which stay unchanged.
+The responsibility r_dk is the probability that document d belongs to class k. It is in whole
+thousandths, so the sums Σ_d r_dk n_jd are whole numbers, and do not depend on the order of the
+documents. The counts of labelled documents stay unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
-from nbtext.counts.count_table import Counts, log_units
+from nbtext.counts.count_table import Counts, round_logs
 from nbtext.counts.matrix import MAX_BLOCK_TERM_WEIGHTS
 from nbtext.text.hashing import pair
 
@@ -34,52 +34,56 @@ if TYPE_CHECKING:
 
 
 class SoftCounter(Generic[Counts]):
-    """Sums the counts of the same documents by different responsibilities, and scores them."""
+    """Sums the counts of unlabelled documents by responsibilities, and scores the documents."""
 
     def __init__(self, matrix: DocumentTermMatrix, labelled: Counts) -> None:
-        """Count the documents of ``matrix``.
+        """Prepare for the documents of ``matrix``.
 
-        ``labelled`` are counts with the same vocabulary. The sums have its terms and classes.
+        ``labelled`` are counts of other documents. The sums will have their terms and classes.
         """
         self._labelled = labelled
         shape = (matrix.n_documents, labelled.n_terms)
         document_counts = _to_csr_array(matrix.counts, matrix.terms, matrix.offsets, shape)
         self._term_counts = document_counts.T.tocsr()
 
-    def score(self, selected: Mask, weights: TermFunction) -> Floats:
+    def score(self, selected: Mask, compute_weights: TermFunction) -> Floats:
         """Return Σ_j n_jd w_jk over the selected terms, shape (n_docs, n_classes).
 
-        ``selected`` is a mask of shape (n_terms,). ``weights`` returns w of some terms.
+        ``selected`` is a mask of shape (n_terms,). ``compute_weights`` returns w of some terms.
         """
         n_documents = self._term_counts.shape[1]
         scores = np.zeros((n_documents, self._labelled.n_classes))
         for terms, counts in self._iter_blocks():
-            term_weights = np.zeros((terms.size, self._labelled.n_classes))
+            weights = np.zeros((terms.size, self._labelled.n_classes))
             is_selected = selected[terms]
-            term_weights[is_selected] = weights(terms[is_selected])
-            scores += counts.T @ term_weights
+            weights[is_selected] = compute_weights(terms[is_selected])
+            scores += counts.T @ weights
         return scores
 
     def sum_counts(self, responsibilities: Floats) -> Counts:
         """Return Σ_d r_dk n_jd as counts of the cells, in thousandths.
 
-        ``responsibilities`` are r in thousandths, shape (n_docs, n_classes). The documents of cells
-        are not computed: they are the same as the counts.
+        ``responsibilities`` are r in thousandths, shape (n_docs, n_classes). Numbers of documents
+        are not computed: `cell_documents` of the result are the counts too.
         """
-        keys, [counts] = self._sum_columns(responsibilities, lambda counts: [counts])
-        return self._labelled.with_cells(responsibilities.sum(axis=0), keys, counts, counts)
+        keys, [sums] = self._sum_columns(responsibilities, lambda counts: [counts])
+        return self._labelled.with_cells(
+            responsibilities.sum(axis=0), keys, cell_counts=sums, cell_documents=sums
+        )
 
     def sum_statistics(self, responsibilities: Floats) -> Counts:
-        """Return the sums of all cell fields of the labelled statistics, in whole thousandths.
+        """Return the sums of all fields of cells, in whole thousandths.
 
-        ``responsibilities`` are r in thousandths, shape (n_docs, n_classes).
+        Logs are included if the labelled counts have logs. ``responsibilities`` are r in
+        thousandths, shape (n_docs, n_classes).
         """
         has_logs = self._labelled.cell_logs is not None
 
         def build_columns(counts: Numbers) -> list[Ints]:
+            """Return the values of matrix entries, in the order of `CellCounts.cells`."""
             columns = [counts.astype(np.int64), np.ones(counts.size, np.int64)]
             if has_logs:
-                columns.append(log_units(counts))
+                columns.append(round_logs(counts))
             return columns
 
         thousandths = responsibilities.astype(np.int64)
@@ -89,20 +93,20 @@ class SoftCounter(Generic[Counts]):
     def _sum_columns(
         self, responsibilities: Numbers, build_columns: Callable[[AnyArray], list[Ints]]
     ) -> tuple[Keys, list[Ints]]:
-        """Return the keys (term, class) of the cells, and the weighted sums of columns by cell.
+        """Return the keys (term, class) of the cells, and the sums Σ_d r_dk x_jd of columns x.
 
-        ``build_columns`` returns arrays of numbers for an array of counts. Each array is one
-        column. Cells whose sum of the first column is 0 are omitted.
+        ``build_columns`` returns the columns for the counts of matrix entries. Each column has a
+        value x_jd for each entry. Cells whose sum of the first column is 0 are omitted.
         """
         blocks = []
         for terms, counts in self._iter_blocks():
-            sums = []
+            dense_sums = []
             for column in build_columns(counts.data):
                 matrix = _to_csr_array(column, counts.indices, counts.indptr, counts.shape)
-                sums.append(matrix @ responsibilities)
-            rows, classes = np.nonzero(sums[0])
+                dense_sums.append(matrix @ responsibilities)
+            rows, classes = np.nonzero(dense_sums[0])
             keys = pair(terms[rows], classes)
-            blocks.append((keys, *(column_sums[rows, classes] for column_sums in sums)))
+            blocks.append((keys, *(sums[rows, classes] for sums in dense_sums)))
         keys, *cell_sums = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
         return keys, cell_sums
 
@@ -120,8 +124,8 @@ class SoftCounter(Generic[Counts]):
 
 
 def _to_csr_array(
-    elements: Numbers, columns: AnyInts, bounds: AnyInts, shape: tuple[int, int]
+    elements: Numbers, columns: AnyInts, offsets: AnyInts, shape: tuple[int, int]
 ) -> csr_array:
     from scipy.sparse import csr_array
 
-    return csr_array((elements, columns, bounds), shape=shape)
+    return csr_array((elements, columns, offsets), shape=shape)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.counts.corpus_counts import CorpusCounts
-from nbtext.counts.count_table import CountTable, Layer, Layers, log_units
+from nbtext.counts.count_table import CountTable, Layer, Layers, round_logs
 from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import (
     MAX_SAMPLE_ENTRIES,
@@ -824,10 +824,10 @@ def _require_sample_of_documents(table: CountTable, sample: CountedDocuments) ->
 def _require_possible_logs(table: CountTable) -> None:
     """Raise `ModelError` unless the sums of log weights are possible for the counts."""
     counts, documents, sums = table.cells
-    min_sums = documents * log_units(np.ones(1))  # the term occurs once in each document
+    min_sums = documents * round_logs(np.ones(1))  # the term occurs once in each document
     # The logarithm is concave, so equal counts in all documents have the largest sum. One unit is
     # added for rounding.
-    max_sums = documents * (log_units(counts / documents) + 1)
+    max_sums = documents * (round_logs(counts / documents) + 1)
     # Logs of values of categorical attributes are not summed.
     is_category_cell = mask_categories(table.vocabulary)[table.cell_terms]
     is_possible = (min_sums <= sums) & (sums <= max_sums)
