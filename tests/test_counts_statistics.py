@@ -86,7 +86,7 @@ def test_subset_of_a_sum_equals_the_sum_of_the_subset() -> None:
         build_count_weights(counted, Settings(class_weight="balanced"), SEEDS),
         np.array([0, 3]),
     )
-    part = estimate_statistics(Subsets(counted, documents).subtract_rows(rows), weights)
+    part = estimate_statistics(Subsets(counted, documents).exclude_documents(rows), weights)
     alone, _ = count_documents([TEXTS[1], TEXTS[2]], ANALYSIS)
     terms = part.vocabulary.find_terms(
         [(alone.vocabulary.get_term(number),) for number in range(alone.n_terms)]
@@ -307,7 +307,7 @@ def test_estimates_use_the_sum_of_all_layers(corpus: Dated) -> None:
     )
     rows = np.arange(0, len(corpus), 2)
     in_order = sorted(corpus, key=itemgetter(2))
-    part = Subsets(counts.table, counts.documents).subtract_rows(rows)
+    part = Subsets(counts.table, counts.documents).exclude_documents(rows)
     assert part.labelled_table.cell_counts.sum() == sum(
         len(text.split()) for _, text, _ in in_order[1::2]
     )

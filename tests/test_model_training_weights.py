@@ -312,7 +312,7 @@ def test_log_sums_of_a_million_weighted_documents_are_accurate() -> None:
         matrix, np.array([0, 1]), np.zeros(2, np.uint64), np.array([2_500, 1_000])
     )
     fold = estimate_statistics(
-        Subsets(table, documents).subtract_rows(np.array([0, 1])), found.weights
+        Subsets(table, documents).exclude_documents(np.array([0, 1])), found.weights
     )
     rest = [exact[0] * (1 - 1e-6), exact[1] * (1 - 1 / 50)]
     assert weigh_cells("log", fold, np.ones(1, np.bool_), None).tolist() == pytest.approx(

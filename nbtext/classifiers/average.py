@@ -257,7 +257,7 @@ class EnsembleClassifier(AdditiveClassifier):
                 remaining_documents = documents.take(np.delete(np.arange(len(documents)), rows))
             held_out = documents.take(rows)
             statistics = estimate_statistics(
-                subsets.subtract_rows(rows), training.statistics.weights
+                subsets.exclude_documents(rows), training.statistics.weights
             )
             member_scores = [
                 score_held_out_documents(

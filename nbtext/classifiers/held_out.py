@@ -106,7 +106,9 @@ def score_by_folds(
         if documents is not None:
             remaining_rows = np.delete(np.arange(len(documents)), sample_rows[rows])
             remaining_documents = documents.take(remaining_rows)
-        statistics = estimate_statistics(subsets.subtract_rows(rows), training.statistics.weights)
+        statistics = estimate_statistics(
+            subsets.exclude_documents(rows), training.statistics.weights
+        )
         scores = score_held_out_documents(
             classifier, training, sample.take(rows), statistics, remaining_documents
         )

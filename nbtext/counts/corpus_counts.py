@@ -2,8 +2,8 @@
 
 `CorpusCounts` add and subtract. Terms can be removed, and classes renamed or merged, without
 reading the corpus again. `Subsets` computes the tables of subsets, such as the folds of a
-cross-validation: the sum of the documents, or the table of the corpus without the other documents.
-`subtract_documents` removes documents from a model, and checks that the model has learnt them.
+cross-validation. `subtract_documents` removes documents from the counts of a model, and checks that
+the model has learnt them.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CorpusCounts:
-    """The counts of a corpus. The sample has the terms and classes of the table."""
+    """The counts of a corpus. Terms and columns of all documents are numbered as in the table."""
 
     table: CountTable
     sample: DocumentSample
     is_closed: bool = False
-    """True if the vocabulary is fixed: added documents are counted over these terms only."""
+    """True if the vocabulary is fixed: other terms of added documents are not counted."""
     documents: CountedDocuments = NO_DOCUMENTS
-    """All documents of the corpus in their order, or none if they were not kept."""
+    """All documents of the corpus in their order, or `NO_DOCUMENTS` if they were not kept."""
 
     @classmethod
     def from_documents(
@@ -86,10 +86,10 @@ class CorpusCounts:
         return any(layer.name == UNLABELLED_LAYER for layer in self.table.layers)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return the counts of both corpora together, without derived layers.
+        """Return the counts of both corpora, without derived layers.
 
-        If one corpus is closed, the result has only the terms of this corpus. The result has all
-        documents if both corpora have all documents.
+        If one corpus is closed, the result has only the terms of the closed corpus. The result has
+        all documents if both corpora have all documents.
         """
         mine, theirs = match_label_kinds(self.drop_derived_layers(), other.drop_derived_layers())
         if other.is_closed:
@@ -132,9 +132,9 @@ class CorpusCounts:
         return self.restrict_terms(is_in_vocabulary(vocabulary, self.table.vocabulary))
 
     def restrict_terms(self, selected: Mask) -> CorpusCounts:
-        """Return the counts of the selected terms, a mask of shape (n_terms,).
+        """Return the counts of the selected terms, of the parts of n-grams, and of all categories.
 
-        The parts of selected n-grams, and all categories, are kept too.
+        ``selected`` is a mask of shape (n_terms,).
         """
         table = self.table
         documents = self.sample.documents
@@ -153,9 +153,9 @@ class CorpusCounts:
         return replace(self, table=restricted, sample=sample)
 
     def widen(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Ints, Ints]:
-        """Return the counts with the terms of another vocabulary, which have no cells.
+        """Return the counts with further terms, and the new ids of the terms of both vocabularies.
 
-        Also return the new ids of the terms of this vocabulary and of the other vocabulary.
+        The further terms are the terms of ``vocabulary``, without cells.
         """
         table = self.table
         union, my_ids, their_ids = table.vocabulary.union(vocabulary)
@@ -166,11 +166,11 @@ class CorpusCounts:
         return replace(self, table=table, sample=sample), my_ids, their_ids
 
     def reduce_unit(self) -> CorpusCounts:
-        """Return the counts in units of whole documents if they are whole, otherwise unchanged.
+        """Return the counts in units of whole documents, if all counts are whole.
 
-        They also stay unchanged if a sampled document has a weight other than 1. So a removed
-        document with a weight leaves no trace, and equal counts have equal numbers after any
-        updates.
+        So, after the removal of all documents with weights, the counts are as if these documents
+        had never been added. If a sampled document has a weight other than 1, the counts stay
+        unchanged.
         """
         table = self.table
         documents = self.sample.documents
@@ -185,10 +185,9 @@ class CorpusCounts:
         return replace(self, table=table, sample=sample)
 
     def with_log_sums(self, *, enabled: bool) -> CorpusCounts:
-        """Return the counts with sums of log weights if ``enabled``, else without.
+        """Return the counts with sums of log weights if ``enabled``, else without them.
 
-        Missing sums are computed from all documents. If these were not kept, return the counts
-        unchanged.
+        Missing sums are computed from all documents, and stay missing if these were not kept.
         """
         if not enabled:
             return replace(self, table=replace(self.table, cell_logs=None))
@@ -225,21 +224,21 @@ class CorpusCounts:
         columns = column_classes * n_layers + column_layers
         widened = self._regroup_columns(columns, self.table.classes, layers)
         # the new layer is the last layer of each class
-        layer_columns = np.arange(counts.n_classes) * n_layers + n_layers - 1
+        derived_columns = np.arange(counts.n_classes) * n_layers + n_layers - 1
         n_columns = n_layers * counts.n_classes
-        derived = regroup_counts(counts, layer_columns, counts.classes, n_columns)
-        return replace(widened, table=add_counts(widened.table, derived, 1))
+        derived = regroup_counts(counts, derived_columns, counts.classes, n_columns)
+        return replace(widened, table=add_counts(widened.table, derived, factor=1))
 
     def _regroup_columns(
         self, columns: Ints, classes: tuple[str, ...], layers: Layers
     ) -> CorpusCounts:
         """Return the counts with other classes and layers.
 
-        ``columns`` are the new columns by the old ones, as in `CountTable.regroup_columns`.
+        ``columns`` are the new numbers of the columns, as in `regroup_counts`.
         """
         renumbering = Renumbering(np.arange(self.table.n_terms), columns, len(layers))
         documents = self.sample.documents.renumber(renumbering)
-        # a sample is sorted by column too, so it is sorted again
+        # sort the sample again, because documents of the same hash are sorted by column
         sample = DocumentSample.from_documents(documents, self.sample.size, self.sample.bound)
         return replace(
             self,
@@ -250,10 +249,13 @@ class CorpusCounts:
 
 
 def add_reserved_label(table: CountTable) -> CountTable:
-    """Return single-label counts as multi-label counts: all documents have the reserved label."""
+    """Return single-label counts as multi-label counts, with the reserved label for all documents.
+
+    Multi-label counts are returned unchanged.
+    """
     if not table.posterior_type.is_exclusive:
         return table
-    # with only one class, the number of a column is the number of its layer
+    # in a table of one class, the number of a column is the number of its layer
     _, column_layers = table.column_classes_and_layers
     all_documents = table.regroup_columns(column_layers, (ALL_DOCUMENTS_LABEL,), table.layers)
     return all_documents.combine(table, 1).table
@@ -262,28 +264,31 @@ def add_reserved_label(table: CountTable) -> CountTable:
 def match_label_kinds(
     first: CorpusCounts, second: CorpusCounts
 ) -> tuple[CorpusCounts, CorpusCounts]:
-    """Return two corpora unchanged, or both with multi-label documents if only one has them."""
+    """Return two corpora, both with multi-label documents if only one has multi-label documents."""
     if first.table.posterior_type is second.table.posterior_type:
         return first, second
     return first.with_label_sets(), second.with_label_sets()
 
 
-def is_in_vocabulary(vocabulary: Vocabulary, terms: Vocabulary) -> Mask:
-    """Return a mask of the terms of ``terms`` that are in ``vocabulary``, shape (n_terms,)."""
-    _, vocabulary_ids, term_ids = vocabulary.union(terms)
-    return np.isin(term_ids, vocabulary_ids)
+def is_in_vocabulary(vocabulary: Vocabulary, queries: Vocabulary) -> Mask:
+    """Return a mask of the queries that are terms of ``vocabulary``, shape (n_queries,)."""
+    _, vocabulary_ids, query_ids = vocabulary.union(queries)
+    return np.isin(query_ids, vocabulary_ids)
 
 
 def include_ngram_parts(vocabulary: Vocabulary, selected: Mask) -> Mask:
     """Return the mask of selected terms, shape (n_terms,), with the parts of selected n-grams.
 
-    The parts are the (n − 1)-gram before the last term, and that term.
+    The parts are the (n − 1)-gram before the last term, and the last term.
     """
     selected = selected.copy()
-    prefixes, last = unpair(vocabulary.ngram_keys)
+    prefixes, last_terms = unpair(vocabulary.ngram_keys)
+    # an (n − 1)-gram has parts too, which the next round includes
     while True:
-        ngrams = selected[vocabulary.n_single_terms :]
-        ngram_parts: Ints = np.concatenate((prefixes[ngrams], last[ngrams]))
+        is_selected_ngram = selected[vocabulary.n_single_terms :]
+        ngram_parts: Ints = np.concatenate(
+            (prefixes[is_selected_ngram], last_terms[is_selected_ngram])
+        )
         if selected[ngram_parts].all():
             return selected
         selected[ngram_parts] = True
@@ -292,7 +297,7 @@ def include_ngram_parts(vocabulary: Vocabulary, selected: Mask) -> Mask:
 def relabel_documents(
     table: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int
 ) -> CorpusCounts:
-    """Count documents under a new label for each document.
+    """Return the counts of the documents alone, with a new label for each document.
 
     ``table`` is the table of a corpus that includes the documents. Only its vocabulary, attributes,
     layers and unit are used.
@@ -300,8 +305,8 @@ def relabel_documents(
     relabelled, classes = _replace_labels(documents, labels, len(table.layers))
     rows, _ = relabelled.split_by_column()
     keys = pair(rows.matrix.terms, np.repeat(rows.columns, rows.matrix.row_sizes))
-    entries = weigh_entries(rows, table.unit, logs=table.cell_logs is not None)
-    keys, cells = sum_cells(keys, *entries)
+    amounts = weigh_entries(rows, table.unit, logs=table.cell_logs is not None)
+    keys, cells = sum_cells(keys, *amounts)
     n_columns = len(classes) * len(table.layers)
     moments = table.moments
     if moments is not None and rows.matrix.values is not None:
@@ -328,7 +333,7 @@ def _replace_labels(
     if not contain_label_sets(labels):
         classes, numbers = _number_labels(all_labels)
         return replace(documents, columns=numbers * n_layers + layers), classes
-    # The reserved label is class 0, so the column of a document under it is its layer.
+    # The reserved label is class 0, so the reserved column of a document is its layer.
     classes, numbers = _number_labels([ALL_DOCUMENTS_LABEL, *all_labels])
     label_numbers = numbers[1:]
     sizes = np.array([len(names) for names in label_lists], np.int64)
@@ -344,14 +349,14 @@ def weigh_entries(documents: CountedDocuments, unit: int, *, logs: bool) -> list
     """
     counts = documents.matrix.counts
     weights = np.repeat(documents.fill_weights(unit), documents.matrix.row_sizes)
-    columns = [counts * weights, weights]
+    amounts = [counts * weights, weights]
     if logs:
-        columns.append(round_logs(counts) * weights)
-    return columns
+        amounts.append(round_logs(counts) * weights)
+    return amounts
 
 
 def _number_labels(labels: Names) -> tuple[tuple[str, ...], Ints]:
-    """Return the distinct labels, sorted, and the number of each label among them."""
+    """Return the distinct labels, sorted, and for each label its index in the distinct labels."""
     classes = tuple(sorted(set(labels)))
     class_numbers = {label: number for number, label in enumerate(classes)}
     return classes, np.array([class_numbers[label] for label in labels], np.int64)
@@ -360,50 +365,48 @@ def _number_labels(labels: Names) -> tuple[tuple[str, ...], Ints]:
 class Subsets:
     """Computes the counts of subsets of a corpus from its table and all its documents.
 
-    A subset has the vocabulary and the classes of the corpus, so a model trained on it can score
-    any document of the corpus. Terms and classes without documents in the subset have no cells. The
-    cell of each entry of the document-term matrix is found once. After that, a subset takes one
-    pass over the entries of its documents, or of the other documents if these are fewer.
+    A subset has the vocabulary and the classes of the corpus, so a model of the subset can score
+    any document of the corpus. Terms and classes without documents in the subset have no cells.
     """
 
     def __init__(self, table: CountTable, documents: CountedDocuments) -> None:
         """Prepare subsets; terms and columns of the documents are numbered as in the table."""
         self.table = table
         self.documents = documents
-        self._rows, self._row_counts = documents.split_by_column()
+        # a multi-label document has a row for each label
+        self._rows, self._n_rows = documents.split_by_column()
         self._cells = find_entry_cells(table, self._rows)
+        """The cell of each matrix entry of the rows, found once for all subsets."""
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def select_table(self, selected: Mask) -> CountTable:
         """Return the table of the selected documents, a mask of shape (n_docs,)."""
-        if 2 * np.count_nonzero(selected) > len(self):
-            return self.subtract_rows(np.flatnonzero(~selected))
+        is_majority = 2 * np.count_nonzero(selected) > len(self)
+        if is_majority:  # it takes less time to sum the other documents
+            return self.exclude_documents(np.flatnonzero(~selected))
         return self._sum_documents(np.flatnonzero(selected), subtract=False)
 
-    def subtract_rows(self, rows: Ints) -> CountTable:
-        """Return the table without some documents, given their row numbers.
+    def exclude_documents(self, indices: Ints) -> CountTable:
+        """Return the table without some documents, given their indices in ``documents``.
 
         This is possible even if ``documents`` are only some of the documents of the corpus.
         """
-        return self._sum_documents(rows, subtract=True)
+        return self._sum_documents(indices, subtract=True)
 
-    def _sum_documents(self, rows: Ints, *, subtract: bool) -> CountTable:
-        """Return the table of some documents, or with ``subtract`` of all other documents.
-
-        ``rows`` are their indices in ``self.documents``.
-        """
+    def _sum_documents(self, document_indices: Ints, *, subtract: bool) -> CountTable:
+        """Return the table of some documents, or with ``subtract`` of all other documents."""
         corpus = self.table
-        starts = compute_offsets(self._row_counts)[rows]
-        label_rows = compute_flat_indices(starts, self._row_counts[rows])
-        documents = self._rows.take(label_rows)
+        starts = compute_offsets(self._n_rows)[document_indices]
+        rows = compute_flat_indices(starts, self._n_rows[document_indices])
+        documents = self._rows.take(rows)
         matrix = self._rows.matrix
-        entries = compute_flat_indices(matrix.offsets[label_rows], matrix.row_sizes[label_rows])
+        entries = compute_flat_indices(matrix.offsets[rows], matrix.row_sizes[rows])
         cells = self._cells[entries]
 
         def sum_amounts(totals: Numbers, indices: Ints, amounts: Ints) -> Ints:
-            """Return the sum of the amounts by index, or the totals without it."""
+            """Return the sums of the amounts by index, or with ``subtract`` totals minus sums."""
             sums = np.zeros(totals.size, np.int64)
             np.add.at(sums, indices, amounts)
             if subtract:
@@ -418,6 +421,7 @@ class Subsets:
         weights = documents.fill_weights(corpus.unit)
         class_documents = sum_amounts(corpus.class_documents, documents.columns, weights)
         stays = cell_documents > 0
+        new_cell_numbers = compute_offsets(stays.astype(np.int64))
         moments = corpus.moments
         values = documents.matrix.values
         if moments is not None and values is not None:
@@ -426,7 +430,7 @@ class Subsets:
         return replace(
             corpus,
             class_documents=class_documents,
-            term_offsets=compute_offsets(stays.astype(np.int64))[corpus.term_offsets],
+            term_offsets=new_cell_numbers[corpus.term_offsets],
             cell_classes=corpus.cell_classes[stays],
             cell_counts=counts[stays],
             cell_documents=cell_documents[stays],
@@ -435,10 +439,7 @@ class Subsets:
         )
 
     def with_log_sums(self) -> Subsets:
-        """Return subsets of the same corpus, with sums of log weights.
-
-        The documents must be all documents of the corpus.
-        """
+        """Return the subsets with sums of log weights; `documents` must be the whole corpus."""
         subsets = copy(self)
         subsets.table = add_log_sums(self.table, self.documents)
         return subsets
@@ -453,7 +454,7 @@ class Subsets:
 
 
 def add_log_sums(table: CountTable, documents: CountedDocuments) -> CountTable:
-    """Return the table with the sums of log weights, computed from all of its documents."""
+    """Return the table with sums of log weights; ``documents`` are all documents of the table."""
     if table.cell_logs is not None:
         return table
     rows, _ = documents.split_by_column()
@@ -475,7 +476,7 @@ def find_entry_cells(counts: CellCounts, documents: CountedDocuments) -> Ints:
     column_rows = _group_by_column(documents.columns, n_columns)
     column_cells = _group_by_column(counts.cell_classes, n_columns)
     for rows, cells in zip(column_rows, column_cells, strict=True):
-        # cells of other columns stay in the array, but are not looked up
+        # cells of previous columns stay in the array, but all terms of `rows` are overwritten
         cells_by_term[cell_terms[cells]] = cells
         entries = compute_flat_indices(starts[rows], sizes[rows])
         entry_cells[entries] = cells_by_term[matrix.terms[entries]]
@@ -483,13 +484,13 @@ def find_entry_cells(counts: CellCounts, documents: CountedDocuments) -> Ints:
 
 
 def _group_by_column(columns: Ints, n_columns: int) -> list[Ints]:
-    """Return the indices of the items of each column, ascending, given the column of each item."""
+    """Return the ascending indices of the items of each column, given the column of each item."""
     ends = np.cumsum(np.bincount(columns, minlength=n_columns))
     return np.split(np.argsort(columns, kind="stable"), ends[:-1])
 
 
 class NotInModelError(UsageError):
-    """A document to be removed was never added. ``index`` is its index in the removed documents."""
+    """A document to be removed, the one at ``index``, was never added."""
 
     def __init__(self, index: int, label: str) -> None:
         super().__init__(
@@ -499,18 +500,14 @@ class NotInModelError(UsageError):
         self.label = label
 
     def set_document_name(self, name: str) -> NotInModelError:
-        """Report the document by name instead of by number; return the error."""
+        """Report the document by name instead of by number, and return the error."""
         self.message = f"was never learnt as {self.label!r}"
         self.where = name
         return self
 
 
 def forget_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCounts:
-    """Return the counts without a corpus that has all of its documents.
-
-    Raise `NotInModelError` if a removed document was certainly never counted, and `UsageError` if
-    no documents would remain.
-    """
+    """Return the result of `subtract_documents`; raise `UsageError` if it has no documents."""
     remaining = subtract_documents(counts, removed)
     if not remaining.table.n_documents:
         raise UsageError(
@@ -521,7 +518,7 @@ def forget_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCount
 
 
 def subtract_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCounts:
-    """Return the counts without a corpus that has all of its documents.
+    """Return the counts without ``removed``, which must have all of its documents.
 
     Raise `NotInModelError` if a removed document was certainly never counted.
     """
@@ -531,7 +528,7 @@ def subtract_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCou
     require_same_attributes(counts.table, table)
     row = _find_missing_from_sample(counts, table, documents)
     if row is None:
-        # all documents as a sample, so that the documents are removed from the sample of the counts
+        # with all documents as the sample, all are removed from the sample of the counts
         removed = CorpusCounts(table, DocumentSample(documents, len(documents)))
         if counts.is_closed:
             removed = removed.restrict_to_vocabulary(counts.table.vocabulary)
@@ -547,10 +544,10 @@ def subtract_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCou
 def _find_missing_from_sample(
     counts: CorpusCounts, table: CountTable, documents: CountedDocuments
 ) -> int | None:
-    """Return the row of the first document that the sample of ``counts`` should have, but has not.
+    """Return the row of the first document that is missing from the sample of ``counts``, or None.
 
-    Return None if there is no such document. ``table`` is the table of the documents. If the sample
-    is complete, it should have all documents except very long ones.
+    The sample should have all documents with hashes below its bound, except very long documents.
+    ``table`` is the table of the documents.
     """
     sample = counts.sample
     is_short = documents.matrix.row_sizes <= MAX_SAMPLED_DOCUMENT_TERMS
@@ -558,27 +555,28 @@ def _find_missing_from_sample(
     n_remaining = Counter(_build_named_keys(counts.table, sample.documents))
     keys = _build_named_keys(table, documents)
     for row in np.flatnonzero(is_expected).tolist():
-        if not n_remaining[keys[row]]:
+        key = keys[row]
+        if not n_remaining[key]:
             return row
-        n_remaining[keys[row]] -= 1
+        n_remaining[key] -= 1
     return None
 
 
 def _build_named_keys(
     table: CountTable, documents: CountedDocuments
 ) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
-    """Return the keys of documents, with names of class and layer in place of column numbers."""
-    columns = [(label, layer.name) for label in table.classes for layer in table.layers]
+    """Return `CountedDocuments.build_keys` with names of class and layer in place of columns."""
+    names = [(label, layer.name) for label in table.classes for layer in table.layers]
     return [
-        (content, tuple(columns[number] for number in numbers), weight)
-        for content, numbers, weight in documents.build_keys()
+        (content_hash, tuple(names[column] for column in columns), weight)
+        for content_hash, columns, weight in documents.build_keys()
     ]
 
 
 def _find_first_impossible(
     counts: CorpusCounts, table: CountTable, documents: CountedDocuments
 ) -> int | None:
-    """Return the row of the first document that cannot be subtracted with all previous documents.
+    """Return the first row that cannot be subtracted together with all previous rows.
 
     Return None if all documents can be subtracted. ``table`` is the table of the documents.
     """
@@ -587,17 +585,18 @@ def _find_first_impossible(
     subsets = Subsets(table, documents)
     rows = np.arange(len(documents))
 
-    def is_impossible(last: int) -> bool:
-        return not _can_subtract(counts, subsets.select_table(rows <= last))
+    def is_impossible(last_row: int) -> bool:
+        return not _can_subtract(counts, subsets.select_table(rows <= last_row))
 
-    # Once impossible, it stays impossible with more documents. It is for the last document, so that
-    # row is the result if no row before it is found.
+    # With further documents, a difference stays impossible, and with all documents it is. So the
+    # first row is found by bisection, and the last row needs no test.
     return bisect_left(range(len(documents) - 1), True, key=is_impossible)
 
 
 def _can_subtract(counts: CorpusCounts, table: CountTable) -> bool:
+    """Return False if `CountTable.combine` raises `UsageError` for the difference."""
     try:
-        counts.table.combine(table, -1)
+        counts.table.combine(table, sign=-1)
     except UsageError:
         return False
     return True

@@ -1,9 +1,9 @@
-"""Counted documents: all documents of a corpus, or the sample of them that a model keeps.
+"""Counted documents: all documents of a corpus, or the sample that a model keeps.
 
-`DocumentCollector` collects them while a stream of documents is counted. The sample consists of the
-documents with the smallest content hashes (a bottom-k sample: E. Cohen, H. Kaplan, Summarizing data
-using bottom-k sketches, 2007). It does not depend on order or grouping, so the sample of a union is
-part of the union of the samples.
+`DocumentCollector` collects documents while a stream is counted. A sample consists of the documents
+with the smallest content hashes (a bottom-k sample: E. Cohen, H. Kaplan, Summarizing data using
+bottom-k sketches, 2007). It does not depend on the order of the documents, and the sample of two
+corpora is part of their samples.
 """
 
 from __future__ import annotations
@@ -34,10 +34,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Floats, Ints, Keys, Mask, Names
 
 MAX_SAMPLE_ENTRIES = 1 << 21
-"""Matrix entries of a sample, such as 4,096 documents of 512 distinct terms."""
+"""Largest number of matrix entries of a sample, such as 4,096 documents of 512 distinct terms."""
 
 MAX_SAMPLED_DOCUMENT_TERMS = 1 << 16
-"""Distinct terms of a document in a sample. A longer document would displace too many others."""
+"""Largest number of distinct terms of a document in a sample.
+
+A longer document would displace too many other documents.
+"""
 
 MAX_HASH = (1 << 64) - 1
 """Largest hash of a document's content."""
@@ -54,7 +57,7 @@ class CountedDocuments:
     hashes: Keys
     """64 bits of a digest of each document's content, shape (n_docs,)."""
     weights: Ints | None = None
-    """Weights in the units of the count table, shape (n_docs,); None if all are 1."""
+    """Weights in units of the count table, shape (n_docs,); None if all documents weigh 1."""
     n_layers: int = 1
     """L, the number of layers of the count table."""
     labels: LabelSets | None = None
@@ -84,15 +87,15 @@ class CountedDocuments:
         has_label = self.to_document_labels(n_labels).to_mask(n_labels)
         if not has_label.size:
             return np.zeros(len(self), np.int64)
-        label_sizes = has_label.sum(axis=0)
-        max_size = len(self)
-        rarest_labels = np.where(has_label, label_sizes, max_size + 1).argmin(axis=1)
+        label_documents = has_label.sum(axis=0)
+        more_than_any = len(self) + 1
+        rarest_labels = np.where(has_label, label_documents, more_than_any).argmin(axis=1)
         return np.where(has_label.any(axis=1), 1 + rarest_labels, 0)
 
     def to_document_labels(self, n_classes: int) -> DocumentLabels:
         """Return the labels of the documents, as indices of ``n_classes`` classes.
 
-        The reserved label is not one of the classes.
+        The reserved label does not count as a class.
         """
         if self.labels is None:
             return DocumentLabels(self.classes, single_label_table(n_classes))
@@ -119,14 +122,14 @@ class CountedDocuments:
         """
         if self.labels is not None:
             return self
-        # the reserved label becomes class 0, so the classes are shifted by 1
+        # the reserved label becomes class 0, so the numbers of the other classes grow by 1
         labels = LabelSets(np.ones(len(self), np.int64), self.columns + self.n_layers)
         return replace(self, columns=self.columns % self.n_layers, labels=labels)
 
     def build_keys(self) -> list[tuple[int, tuple[int, ...], int]]:
-        """Return a key of each document: hash, column numbers and weight.
+        """Return the key (hash, columns, weight) of each document.
 
-        Documents with equal keys are the same for a sample.
+        A sample does not distinguish documents with equal keys.
         """
         columns = [(column,) for column in self.columns.tolist()]
         if self.labels is not None:
@@ -141,21 +144,22 @@ class CountedDocuments:
     def split_by_column(self) -> tuple[CountedDocuments, Ints]:
         """Return single-label documents, one for each column in which a document is counted.
 
-        Also return the number of columns of each document, shape (n_docs,).
+        Also return the number of columns of each document, shape (n_docs,). The first column of a
+        multi-label document is the column of the reserved label.
         """
         if self.labels is None:
             return self, np.ones(len(self), np.int64)
-        sizes = self.labels.sizes + 1
-        is_first = np.zeros(len(self) + self.labels.columns.size, np.bool_)
-        is_first[compute_offsets(sizes)[:-1]] = True
-        columns = np.empty(is_first.size, np.int64)
-        columns[is_first] = self.columns
-        columns[~is_first] = self.labels.columns
-        rows = replace(self, labels=None).take(np.repeat(np.arange(len(self)), sizes))
-        return replace(rows, columns=columns), sizes
+        n_columns = self.labels.sizes + 1
+        is_reserved = np.zeros(n_columns.sum(), np.bool_)
+        is_reserved[compute_offsets(n_columns)[:-1]] = True
+        columns = np.empty(is_reserved.size, np.int64)
+        columns[is_reserved] = self.columns
+        columns[~is_reserved] = self.labels.columns
+        rows = np.repeat(np.arange(len(self)), n_columns)
+        return replace(replace(self, labels=None).take(rows), columns=columns), n_columns
 
     def argsort(self) -> Ints:
-        """Return the order of the documents by hash, columns and weight, shape (n_docs,)."""
+        """Return the order of the documents by hash, then columns, then weight, shape (n_docs,)."""
         ranks = self.columns
         if self.labels is not None:
             label_columns = self.labels.to_tuples()
@@ -180,7 +184,7 @@ class CountedDocuments:
         )
 
     def fill_weights(self, unit: int) -> Ints:
-        """Return the weights, shape (n_docs,); without weights, each document weighs ``unit``."""
+        """Return the weights, or ``unit`` for each document if all weigh 1, shape (n_docs,)."""
         if self.weights is None:
             return np.full(len(self), unit)
         return self.weights
@@ -188,7 +192,7 @@ class CountedDocuments:
     def apply_class_weights(self, statistics: ClassStatistics) -> Ints:
         """Return the weights times the class weights of the statistics, shape (n_docs,).
 
-        They are in units of 1 / ``statistics.weight_unit``.
+        The products are in units of 1 / ``statistics.weight_unit``.
         """
         weights = self.fill_weights(statistics.table.unit)
         class_factors = statistics.weights.class_factors
@@ -197,17 +201,18 @@ class CountedDocuments:
         return weights * class_factors[self.classes]
 
     def compute_weights(self, statistics: ClassStatistics) -> Floats:
-        """Return the weights times the class weights, in documents, shape (n_docs,)."""
+        """Return `apply_class_weights` in units of whole documents, shape (n_docs,)."""
         return self.apply_class_weights(statistics) / statistics.weight_unit
 
     def find_sample_rows(self, sample: CountedDocuments) -> Ints:
-        """Return the row of each document of a sample of these documents, shape (n_sampled,).
+        """Return the row in ``self`` of each document of ``sample``, shape (n_sampled,).
 
-        ``sample`` contains the documents of a `DocumentSample`, or the first of its documents.
+        ``sample`` has all documents of a `DocumentSample` of these documents, or the first ones.
         """
         order = self.argsort()
-        # If documents have the same hash, both sequences have them in the same order.
-        n_previous_equal = np.arange(len(sample)) - np.searchsorted(sample.hashes, sample.hashes)
+        # Both are sorted in the same way, so documents with the same hash are in the same order.
+        first_equal_in_sample = np.searchsorted(sample.hashes, sample.hashes)
+        n_previous_equal = np.arange(len(sample)) - first_equal_in_sample
         first_equal = np.searchsorted(self.hashes, sample.hashes, sorter=order)
         return order[first_equal + n_previous_equal]
 
@@ -229,7 +234,7 @@ class CountedDocuments:
     def concatenate(cls, batches: Sequence[CountedDocuments]) -> CountedDocuments:
         """Return the documents of all batches in order.
 
-        The batches have the same terms and columns, and either all or none have sets of labels.
+        The batches have the same terms and columns. Either all have sets of labels, or none has.
         """
         if not batches:
             return NO_DOCUMENTS
@@ -243,12 +248,12 @@ class CountedDocuments:
             sizes, columns = zip(*label_sets, strict=True)
             labels = LabelSets(np.concatenate(sizes), np.concatenate(columns))
         return cls(
-            stack_matrices([batch.matrix for batch in batches]),
-            np.concatenate([batch.columns for batch in batches]),
-            np.concatenate([batch.hashes for batch in batches]),
-            weights,
-            batches[0].n_layers,
-            labels,
+            matrix=stack_matrices([batch.matrix for batch in batches]),
+            columns=np.concatenate([batch.columns for batch in batches]),
+            hashes=np.concatenate([batch.hashes for batch in batches]),
+            weights=weights,
+            n_layers=batches[0].n_layers,
+            labels=labels,
         )
 
 
@@ -259,7 +264,7 @@ NO_DOCUMENTS = CountedDocuments(
 
 @dataclass(frozen=True, eq=False)
 class DocumentSample:
-    """The documents of a corpus with the smallest content hashes, sorted by hash and class."""
+    """The documents of a corpus with the smallest content hashes, sorted by `argsort`."""
 
     documents: CountedDocuments
     size: int
@@ -267,8 +272,8 @@ class DocumentSample:
     bound: int = MAX_HASH
     """All documents with a smaller hash are in the sample, and none with a larger hash.
 
-    It is the hash of the last document of the sample, never of an omitted or removed document. It
-    is `MAX_HASH` if the sample is the whole corpus, and 0 if the sample cannot contain a document.
+    The bound is the hash of the last document of the sample, never of an omitted or removed
+    document. It is `MAX_HASH` if the sample is the whole corpus, or else 0 if the sample is empty.
     """
 
     @classmethod
@@ -281,10 +286,9 @@ class DocumentSample:
     ) -> DocumentSample:
         """Return a sample of at most ``size`` documents of a corpus.
 
-        ``documents`` must include all documents of the corpus with hashes up to ``bound``.
-        ``eligible`` is a mask of the documents of the corpus, shape (n_docs,), or None for all.
-        The sample has at most `MAX_SAMPLE_ENTRIES` entries, and no document with more than
-        `MAX_SAMPLED_DOCUMENT_TERMS` terms.
+        ``documents`` must include all documents of the corpus with hashes up to ``bound``. If they
+        include other documents, ``eligible`` is a mask of the documents of the corpus, shape
+        (n_docs,). The sample keeps within `MAX_SAMPLE_ENTRIES` and `MAX_SAMPLED_DOCUMENT_TERMS`.
         """
         order = documents.argsort()
         if eligible is not None:
@@ -298,10 +302,10 @@ class DocumentSample:
         n_sampled = min(size, n_fitting)
         sample = cls(documents.take(order[:n_sampled]), size, bound)
         if n_sampled < order.size or not size:
-            return sample._lower_bound()
+            return sample._with_last_hash_as_bound()
         return sample
 
-    def _lower_bound(self) -> DocumentSample:
+    def _with_last_hash_as_bound(self) -> DocumentSample:
         """Return the sample with the hash of its last document as the bound."""
         return replace(self, bound=int(self.documents.hashes.max(initial=0)))
 
@@ -315,21 +319,21 @@ class DocumentSample:
         return replace(self, documents=self.documents.renumber(renumbering))
 
     def __add__(self, other: DocumentSample) -> DocumentSample:
-        """Return the sample of both corpora together, with the smaller of both sizes.
+        """Return the sample of both corpora, with the smaller of both sizes.
 
         The samples have the same terms and columns.
         """
         return self.from_documents(
             CountedDocuments.concatenate((self.documents, other.documents)),
-            min(self.size, other.size),
-            min(self.bound, other.bound),
+            size=min(self.size, other.size),
+            bound=min(self.bound, other.bound),
         )
 
     def __sub__(self, other: DocumentSample) -> DocumentSample:
         """Return the sample without the documents of another sample.
 
-        Of equal documents, as many are removed as the other sample has. Documents that were
-        displaced from this sample before do not return.
+        Of documents with equal keys, as many are removed as the other sample has. The result may be
+        smaller than `size`, because other documents of the corpus are unknown.
         """
         n_removals = Counter(other.documents.build_keys())
         rows = []
@@ -341,11 +345,11 @@ class DocumentSample:
         sample = replace(self, documents=self.documents.take(np.array(rows, np.int64)))
         if self.is_complete:
             return sample
-        return sample._lower_bound()
+        return sample._with_last_hash_as_bound()
 
 
 class DocumentCollector:
-    """Collects the documents of a stream: all in order, or only candidates for a sample."""
+    """Collects the documents of a stream: all in order, or those that may be in the sample."""
 
     def __init__(self, size: int, *, keep_all: bool) -> None:
         """Collect for a sample of ``size`` documents, or with ``keep_all`` all documents."""
@@ -368,8 +372,8 @@ class DocumentCollector:
     ) -> None:
         """Collect documents.
 
-        ``hashes`` are the content hashes, shape (n_docs,), and ``labels`` the labels by class
-        number so far. The other arguments are those of `TableBuilder.add`.
+        ``hashes`` are the content hashes, shape (n_docs,), and ``labels`` are the labels by class
+        number so far. The other arguments are as in `TableBuilder.add`.
         """
         if self._bound != MAX_HASH:
             selected = hashes <= np.uint64(self._bound)
@@ -380,21 +384,22 @@ class DocumentCollector:
             if label_sets is not None:
                 label_sets = label_sets.take(np.flatnonzero(selected))
         matrix = postings.to_matrix()
-        narrow = matrix._replace(
+        narrow_matrix = matrix._replace(
             terms=matrix.terms.astype(np.int32), counts=matrix.counts.astype(np.int32)
         )
-        batch = CountedDocuments(narrow, classes, hashes, weights, labels=label_sets)
+        # there are no layers yet, so columns are classes
+        batch = CountedDocuments(narrow_matrix, classes, hashes, weights, labels=label_sets)
         self._batches.append(batch)
         self._n_documents += len(batch)
         self._n_entries += matrix.terms.size
-        # twice as much as a sample, so that pruning is rare
+        # up to twice as much as a sample is kept, so that pruning is rare
         has_many = self._n_documents > 2 * self._size or self._n_entries > 2 * MAX_SAMPLE_ENTRIES
         if has_many and not self._keep_all:
             self._prune(labels)
 
     def collect_documents(self, renumbering: Renumbering) -> CountedDocuments:
         """Return all collected documents, numbered as in the count table of the stream."""
-        # sort batch by batch, which takes less memory than to sort all documents
+        # sort batch by batch, because to sort all documents at once takes more memory
         batches = []
         for batch in self._batches:
             renumbered = batch.renumber(renumbering)
@@ -411,7 +416,8 @@ class DocumentCollector:
     def _prune(self, labels: Names) -> None:
         """Keep only the documents that may be in the sample.
 
-        Documents are compared with columns in the order of the labels, as in the final table.
+        A sample is sorted by column, and the columns of the final table are in the order of labels.
+        So columns are renumbered in this order, and back.
         """
         classes_by_label = np.array(sorted(range(len(labels)), key=labels.__getitem__), np.int64)
         label_ranks = np.argsort(classes_by_label)

@@ -369,7 +369,9 @@ class _ExpectationMaximisation:
         held_out_scores = []
         for fold in range(EM_FOLDS):
             rows = np.flatnonzero(fold_indices == fold)
-            statistics = estimate_statistics(subsets.subtract_rows(rows), self.parameters.weights)
+            statistics = estimate_statistics(
+                subsets.exclude_documents(rows), self.parameters.weights
+            )
             model = self.run(weight, statistics, overall_run.pseudo_counts).model
             documents = sample.take(rows)
             matrix = documents.matrix.select_terms(model.get_scored_terms())
