@@ -2,11 +2,11 @@
 
 They are the sum of the counts of labelled documents, of unlabelled documents and of seed words.
 
-Seed words are pseudo-counts of terms in classes: a part of the prior, which users set instead of
-labels. A pseudo-count cannot be negative, and only the ratios between classes matter. So a word
-against a class becomes a word for all other classes. Source: R. Jones, A. McCallum, K. Nigam,
-E. Riloff, Bootstrapping for text learning tasks (1999), who label documents by keywords to start
-EM. Here, seed words are a Dirichlet prior, and the counts of labelled documents stay unchanged.
+Seed words are pseudo-counts of terms in classes, which users set instead of labels. A pseudo-count
+cannot be negative, and only the ratios between classes matter. So a word against a class becomes a
+word for all other classes. Source: R. Jones, A. McCallum, K. Nigam, E. Riloff, Bootstrapping for
+text learning tasks (1999), who label documents by keywords to start EM. Here, seed words are a
+Dirichlet prior, and the counts of labelled documents stay unchanged.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class SeedTerm(NamedTuple):
 
     label: str
     term: tuple[str, ...]
-    """A single term, or the terms of an n-gram."""
+    """One single term, or the single terms of an n-gram."""
     pseudo_count: float
-    """Pseudo-count in the class. If negative, its absolute value counts in all other classes."""
+    """Pseudo-count in the class. If it is negative, its absolute value counts in other classes."""
 
 
 SeedTerms = Sequence[SeedTerm]
@@ -64,9 +64,9 @@ class CountWeights(NamedTuple):
     """The weights of classes, and the seed words that are added to the counts of documents."""
 
     class_factors: Ints | None = None
-    """Factors of the documents of each class, in units of 1 / `WEIGHT_UNIT`, shape (n_classes,).
+    """Factors of the weights of documents, by class, in units of 1 / `WEIGHT_UNIT`.
 
-    They multiply the documents' own weights; None if all are 1.
+    Shape (n_classes,); None if all factors are 1.
     """
     seeds: SeedTerms = ()
 
@@ -77,10 +77,10 @@ OVERALL_CLASS = "all documents"
 """The class of `ClassStatistics.all_documents`. It is not the reserved label of label sets."""
 
 WORD_BITS = 64
-"""Bits of an integer that has a bit for each class."""
+"""Number of bits of an integer that has a bit for each class."""
 
 SUM_DECIMALS = 9
-"""Number of correct decimals of a difference of two sums."""
+"""Decimals to which a difference of two sums is rounded, so that counts become 0 again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class ClassStatistics(CellCounts):
     """
 
     table: CountTable = field(kw_only=True)
-    """The whole counts that the statistics were estimated from."""
+    """The counts, in whole numbers, from which the statistics were estimated."""
     weights: CountWeights = UNWEIGHTED
     seeds: CellCounts = field(kw_only=True)
     """The pseudo-counts of seed words in the sum; without cells if there are no seed words."""
@@ -103,7 +103,7 @@ class ClassStatistics(CellCounts):
 
     @property
     def weight_unit(self) -> int:
-        """Weights of documents, class weights included, are in units of 1 / ``weight_unit``."""
+        """Products of weights and class weights are in units of 1 / ``weight_unit``."""
         if self.weights.class_factors is None:
             return self.table.unit
         return self.table.unit * WEIGHT_UNIT
@@ -111,10 +111,13 @@ class ClassStatistics(CellCounts):
     @property
     def observed_counts(self) -> Self:
         """The counts of documents, labelled or not, without seed words, in the same cells."""
-        return self._observed_counts if self.weights.seeds else self
+        if not self.weights.seeds:
+            return self
+        return self._observed_counts
 
     @cached_property
     def _observed_counts(self) -> Self:
+        # each cell of the seeds is a cell of the sum
         pseudo_counts = np.zeros(self.cell_counts.size)
         seed_cells = find_sorted(self.cell_keys, self.seeds.cell_keys)
         pseudo_counts[seed_cells] = self.seeds.cell_counts
@@ -131,8 +134,9 @@ class ClassStatistics(CellCounts):
     @cached_property
     def cell_terms(self) -> Ints:
         """Term id of each cell, shape (n_cells,)."""
-        if self.term_offsets is self.table.term_offsets:
-            return self.table.cell_terms
+        has_cells_of_table = self.term_offsets is self.table.term_offsets
+        if has_cells_of_table:
+            return self.table.cell_terms  # the table has cached them
         return super().cell_terms
 
     @cached_property
@@ -154,7 +158,7 @@ class ClassStatistics(CellCounts):
         if not selected.all():
             counts = np.where(self.per_cell(selected), counts, 0)
         sums = np.bincount(self.cell_classes, counts, self.n_classes)
-        return sums.astype(counts.dtype)  # exact, since all sums are below 2**53
+        return sums.astype(counts.dtype)  # sums of integers are exact, because they are below 2**53
 
     def count_all_tokens(self, selected: Mask) -> float:
         """Return the occurrences of the selected terms in all documents.
@@ -172,7 +176,7 @@ class ClassStatistics(CellCounts):
         return _to_dense(self, terms, self.cell_documents)
 
     def find_cells(self, terms: Ints) -> tuple[Ints, Ints]:
-        """Return the indices of the cells of some terms, and the index in ``terms`` of each cell.
+        """Return the indices of the cells of some terms, and for each cell the index in ``terms``.
 
         Both arrays have the shape (n_found_cells,).
         """
@@ -184,33 +188,33 @@ class ClassStatistics(CellCounts):
         """Return m_jk for pairs of a term and a class in which it occurs, shape (n,)."""
         if self.n_classes > WORD_BITS:
             return self.cell_counts[self._bisect_cells(terms, classes)]
-        # The cell of class k comes after the cells of lower classes. To count them by bits takes a
-        # fifth of the time of bisection.
-        bits = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64))
-        lower_bits = (bits - np.uint64(1)).take(classes)
-        n_lower = np.bitwise_count(self._class_bits.take(terms) & lower_bits)
+        # The cells of lower classes precede the cell of a class. To count these cells by bits takes
+        # a fifth of the time of bisection.
+        class_bits = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64))
+        lower_bits = (class_bits - np.uint64(1)).take(classes)
+        n_lower = np.bitwise_count(self._term_bits.take(terms) & lower_bits)
         return self.cell_counts.take(self.term_offsets.take(terms) + n_lower)
 
     @cached_property
-    def _class_bits(self) -> Keys:
+    def _term_bits(self) -> Keys:
         """An integer for each term, whose bit k is 1 if the term occurs in class k."""
-        bits = np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64))
-        # The XOR of the bits from `start` to `end` is that up to `end`, XOR that up to `start`.
-        running = np.zeros(bits.size + 1, np.uint64)
-        np.bitwise_xor.accumulate(bits, out=running[1:])
-        return running[self.term_offsets[1:]] ^ running[self.term_offsets[:-1]]
+        cell_bits = np.left_shift(np.uint64(1), self.cell_classes.astype(np.uint64))
+        # The XOR of two running XORs is the XOR of the elements between them.
+        running_xors = np.zeros(cell_bits.size + 1, np.uint64)
+        np.bitwise_xor.accumulate(cell_bits, out=running_xors[1:])
+        return running_xors[self.term_offsets[1:]] ^ running_xors[self.term_offsets[:-1]]
 
     def _bisect_cells(self, terms: Ints, classes: Ints) -> AnyInts:
         """Return the index of the cell of each pair of a term and a class, shape (n,)."""
         dtype: type[np.int32 | np.int64] = np.int64
         if self.cell_counts.size <= np.iinfo(np.int32).max:
             dtype = np.int32  # faster
-        bounds: AnyInts = self.term_offsets.astype(dtype)
-        low = bounds[terms]
-        high = bounds[terms + 1]
+        term_offsets: AnyInts = self.term_offsets.astype(dtype)
+        low = term_offsets[terms]
+        high = term_offsets[terms + 1]
         cell_classes = self.cell_classes.astype(dtype)
         classes = classes.astype(dtype)
-        # All cells are bisected at once. The cell is always in [low, high).
+        # Bisect for all pairs at once. The cell of a pair is always in [low, high).
         for _ in range(self.n_classes.bit_length()):
             middle = (low + high) >> 1
             is_above = cell_classes[middle] > classes
@@ -224,7 +228,7 @@ class LabelStatistics(ClassStatistics):
     """The statistics of multi-label documents: a document is counted for each of its labels."""
 
     overall: ClassStatistics = field(kw_only=True)
-    """The counts of all documents, each document once."""
+    """The counts of all documents as one class, each document once."""
 
     @property
     def posterior_type(self) -> type[Posterior]:
@@ -264,10 +268,12 @@ class LabelStatistics(ClassStatistics):
         return self.overall.count_all_tokens(selected)
 
 
-def _to_dense(statistics: ClassStatistics, terms: Ints, column: NDArray[Number]) -> NDArray[Number]:
+def _to_dense(
+    statistics: ClassStatistics, terms: Ints, cell_values: NDArray[Number]
+) -> NDArray[Number]:
     cells, rows = statistics.find_cells(terms)
-    dense = np.zeros((terms.size, statistics.n_classes), column.dtype)
-    dense[rows, statistics.cell_classes[cells]] = column[cells]
+    dense = np.zeros((terms.size, statistics.n_classes), cell_values.dtype)
+    dense[rows, statistics.cell_classes[cells]] = cell_values[cells]
     return dense
 
 
@@ -278,8 +284,9 @@ def _regroup_classes(
 
     ``numbers`` are the new numbers of the classes, −1 to drop a class.
     """
+    regrouped = regroup_counts(statistics, numbers, classes, len(classes))
     seeds = regroup_counts(statistics.seeds, numbers, classes, len(classes))
-    return replace(regroup_counts(statistics, numbers, classes, len(classes)), seeds=seeds)
+    return replace(regrouped, seeds=seeds)
 
 
 DEFAULT_SEED_PSEUDO_COUNT = 10.0
@@ -314,12 +321,13 @@ def require_seeded_classes(seeds: SeedTerms, classes: Names) -> None:
 
 
 def build_seed_vocabulary(seeds: SeedTerms) -> Vocabulary:
-    """Return the vocabulary of the terms of seeds, and of their parts."""
+    """Return the vocabulary of the terms of seeds, and of the parts of their n-grams."""
     vocabulary = GrowingVocabulary()
     for seed in seeds:
-        prefix, *following = vocabulary.intern(seed.term)
-        for last in following:
-            [prefix] = vocabulary.intern_pairs(np.array([prefix]), np.array([last])).tolist()
+        prefix, *next_terms = vocabulary.intern(seed.term)
+        for term in next_terms:
+            # the n-gram of the previous terms and this term is the next prefix
+            [prefix] = vocabulary.intern_pairs(np.array([prefix]), np.array([term])).tolist()
     frozen, _ = vocabulary.freeze()
     return frozen
 
@@ -338,10 +346,10 @@ def build_count_weights(
 
 
 def compute_balancing_factors(table: CountTable) -> Ints:
-    """Return the factors D / (K·D_k), with which all classes weigh the same, shape (n_classes,).
+    """Return the factors D / (K·D_k), which let all classes weigh the same, shape (n_classes,).
 
-    They are in whole units of 1 / `WEIGHT_UNIT`, at least one unit. K is the number of classes with
-    documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
+    Factors are in whole units of 1 / `WEIGHT_UNIT`, at least one unit. K is the number of classes
+    with documents. Source: G. King, L. Zeng, Logistic regression in rare events data (2001).
     """
     documents = table.class_documents.astype(np.float64)
     mean_documents = documents.sum() / max(np.count_nonzero(documents), 1)
@@ -353,7 +361,7 @@ def compute_balancing_factors(table: CountTable) -> Ints:
 
 def estimate_statistics(table: CountTable, weights: CountWeights = UNWEIGHTED) -> ClassStatistics:
     """Return the weighted sum by class of the table's layers and of seed words."""
-    # The sum of floats depends on their order. So labelled documents, seed words and derived layers
+    # A sum of floats depends on their order, so labelled documents, seed words and derived layers
     # are always added in this order.
     labelled = table.labelled_table
     seeds = CellCounts.empty(labelled.vocabulary, labelled.classes)
@@ -369,7 +377,7 @@ def estimate_statistics(table: CountTable, weights: CountWeights = UNWEIGHTED) -
         statistics = replace(statistics, **quotients)
     if weights.seeds:
         seeds = count_seeds(weights.seeds, statistics)
-        statistics = replace(add_counts(statistics, seeds, 1.0), seeds=seeds)
+        statistics = replace(add_counts(statistics, seeds, factor=1.0), seeds=seeds)
     for weight, derived in table.iter_derived_layers():
         statistics = add_counts(statistics, derived, weight / derived.unit)
     if table.posterior_type.is_exclusive:
@@ -378,10 +386,7 @@ def estimate_statistics(table: CountTable, weights: CountWeights = UNWEIGHTED) -
 
 
 def _split_labels(statistics: ClassStatistics) -> LabelStatistics:
-    """Return the statistics of the labels, and of all documents.
-
-    The first class of ``statistics`` is the reserved label, which all documents have.
-    """
+    """Return the statistics with the reserved label, their first class, as all documents."""
     numbers = np.arange(statistics.n_classes)
     overall = _regroup_classes(statistics, np.where(numbers == 0, 0, -1), (OVERALL_CLASS,))
     # the reserved label gets the number −1, which drops it
@@ -412,10 +417,11 @@ def count_seeds(seeds: SeedTerms, counts: CellCounts) -> CellCounts:
     class_numbers = {label: number for number, label in enumerate(counts.classes)}
     terms = counts.vocabulary.find_terms([seed.term for seed in seeds])
     classes = np.array([class_numbers[seed.label] for seed in seeds], np.int64)
-    amounts = np.array([seed.pseudo_count for seed in seeds], np.float64)
+    seed_pseudo_counts = np.array([seed.pseudo_count for seed in seeds], np.float64)
     is_known = terms != UNKNOWN_TERM
     keys = pair(terms[is_known], classes[is_known])
-    keys, [pseudo_counts] = sum_cells(keys, amounts[is_known])
+    keys, [pseudo_counts] = sum_cells(keys, seed_pseudo_counts[is_known])
+    # an occurrence of a seed word adds 1 to the counts, to the documents, and to the logs
     cells = [pseudo_counts, pseudo_counts]
     if counts.cell_logs is not None:
         cells.append(pseudo_counts * LOG_UNITS)

@@ -4,16 +4,14 @@ The ids of single terms come first, sorted by their UTF-8 bytes. The ids of n-gr
 n-gram is stored as a pair: the id of the (n − 1)-gram before its last term, and the id of its last
 term. N-grams are sorted by these pairs, so shorter n-grams precede longer ones.
 
-Marks separate other kinds of single terms from the words of texts:
+Marks distinguish other single terms from the words of texts, which contain no control characters:
 
-- value of a category: U+001F before and after the name, as in ``\x1fcolour\x1fred``. An inflected
-  word is a value of the category without a name.
+- value of a categorical attribute: U+001F before and after the name, as in ``\x1fcolour\x1fred``.
+  An inflected word is a value of the attribute without a name.
 - counted stop word: U+001F at the end, as in ``the\x1f``
-- part of a run without spaces, if runs are counted in two segmentations: U+001D or U+001E at the
-  end, by the segmentation
+- part of a run without spaces, if runs are counted in two segmentations: U+001D at the end for one
+  segmentation, U+001E for the other
 - word or item of a field: the name of the field and a colon at the start, as in ``subject:win``
-
-Texts do not contain control characters.
 """
 
 from __future__ import annotations
@@ -41,13 +39,13 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ints, Keys, Mask, Names
 
 BLOCK_TERMS = 1 << 16
-"""Number of terms copied at once. The indices of their bytes take 8 bytes of memory each."""
+"""Number of terms copied at once. Copying takes 8 bytes of memory for each byte of the terms."""
 
 COMPARED_BYTES = 16
-"""Number of first bytes by which terms are sorted as an array. Few terms are longer."""
+"""Number of first bytes by which terms are sorted in numpy. Few terms are longer."""
 
 DICTIONARY_TERMS_PER_BISECTION = 16
-"""Number of terms that are added to a dictionary in the time of one bisection."""
+"""Number of terms that a dictionary can take in during one bisection."""
 
 INFLECTED_WORDS_ATTRIBUTE = ""
 """Name of the attribute whose values are inflected words."""
@@ -86,33 +84,35 @@ def make_stop_word_term(word: str) -> str:
 
 def mask_stop_words(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the terms of stop words, shape (n_terms,)."""
-    return _mask_marked(vocabulary, vocabulary.bounds[1:] - 1, _MARK)
+    last_bytes = vocabulary.bounds[1:] - 1
+    return _mask_marked(vocabulary, last_bytes, _MARK)
 
 
 def mask_segmentation(vocabulary: Vocabulary, segmentation: str) -> Mask:
     """Return a mask of the terms of one of `SEGMENTATION_MARKS`, shape (n_terms,)."""
-    return _mask_marked(vocabulary, vocabulary.bounds[1:] - 1, SEGMENTATION_MARKS[segmentation])
+    last_bytes = vocabulary.bounds[1:] - 1
+    return _mask_marked(vocabulary, last_bytes, SEGMENTATION_MARKS[segmentation])
 
 
-def _mask_marked(vocabulary: Vocabulary, positions: Ints, mark: str) -> Mask:
-    """Return a mask of the terms with a mark, shape (n_terms,).
+def _mask_marked(vocabulary: Vocabulary, offsets: Ints, mark: str) -> Mask:
+    """Return a mask of the single terms with a mark, shape (n_terms,).
 
-    ``positions`` are the positions in ``vocabulary.text`` of the first or the last byte of each
-    single term. N-grams have no mark.
+    ``offsets`` are the byte of each single term in ``vocabulary.text`` that may be the mark.
     """
     octets = np.frombuffer(vocabulary.text, np.uint8)
     mask = np.zeros(len(vocabulary), np.bool_)
-    mask[: vocabulary.n_single_terms] = octets[positions] == ord(mark)
+    mask[: vocabulary.n_single_terms] = octets[offsets] == ord(mark)
     return mask
 
 
 def mask_categories(vocabulary: Vocabulary) -> Mask:
-    """Return a mask of the terms that are categories, shape (n_terms,)."""
-    return _mask_marked(vocabulary, vocabulary.bounds[:-1], _MARK)
+    """Return a mask of the values of categorical attributes, shape (n_terms,)."""
+    first_bytes = vocabulary.bounds[:-1]
+    return _mask_marked(vocabulary, first_bytes, _MARK)
 
 
 def mask_attribute(vocabulary: Vocabulary, name: str) -> Mask:
-    """Return a mask of the terms that are categories of one attribute, shape (n_terms,)."""
+    """Return a mask of the values of one categorical attribute, shape (n_terms,)."""
     prefix = make_category_term(name, "")
     mask = mask_categories(vocabulary)
     for term_id in np.flatnonzero(mask).tolist():
@@ -123,23 +123,22 @@ def mask_attribute(vocabulary: Vocabulary, name: str) -> Mask:
 def mask_field_terms(vocabulary: Vocabulary) -> Mask:
     """Return a mask of the single terms that contain a colon, shape (n_terms,).
 
-    They are the terms of fields. In a corpus of counted features, they are features with a colon in
-    the name.
+    These are the terms of fields, and counted features whose name contains a colon.
     """
-    colons = np.flatnonzero(np.frombuffer(vocabulary.text, np.uint8) == ord(":"))
-    # a colon belongs to the last term that starts at or before it
-    term_ids = np.searchsorted(vocabulary.bounds, colons, side="right") - 1
+    colon_offsets = np.flatnonzero(np.frombuffer(vocabulary.text, np.uint8) == ord(":"))
+    # a colon belongs to the last term that starts at or before its offset
+    term_ids = np.searchsorted(vocabulary.bounds, colon_offsets, side="right") - 1
     has_colon = np.zeros(len(vocabulary), np.bool_)
     has_colon[term_ids] = True
     return has_colon & ~mask_categories(vocabulary)
 
 
 class Vocabulary:
-    """Terms with the ids 0 to n_terms − 1. Immutable.
+    """Terms with the ids 0 to n_terms − 1.
 
     ``text`` is the UTF-8 of the single terms, one after the other. ``bounds`` are the byte offsets
-    in ``text`` of the start of each single term, and of the end of the last one. ``ngram_keys`` are
-    the n-grams, sorted, as keys of `nbtext.text.hashing.pair`.
+    in ``text`` of the start of each single term, and of the end of the last term. ``ngram_keys``
+    are the n-grams, sorted, as keys of `nbtext.text.hashing.pair`. Objects are immutable.
     """
 
     def __init__(self, text: bytes, bounds: Ints, ngram_keys: Keys) -> None:
@@ -149,6 +148,7 @@ class Vocabulary:
         self.n_single_terms = len(bounds) - 1
         self._n_lookups = 0
         self._ids: dict[str, int] | None = None
+        """Id of each single term. `find` creates the dictionary when it pays off."""
 
     @classmethod
     def from_terms(cls, terms: Names) -> Vocabulary:
@@ -170,7 +170,7 @@ class Vocabulary:
     __hash__ = None  # type: ignore[assignment]
 
     def get_term(self, term_id: int) -> str:
-        """Return the term with an id, the words of an n-gram separated by spaces."""
+        """Return the term with an id. Spaces separate the words of an n-gram."""
         if term_id < self.n_single_terms:
             return self._get_bytes(term_id).decode()
         index = term_id - self.n_single_terms
@@ -182,9 +182,9 @@ class Vocabulary:
         return [self.text[start:end].decode() for start, end in pairwise(self.bounds.tolist())]
 
     def find(self, terms: Names) -> list[int]:
-        """Return the id of each single term, `UNKNOWN_TERM` for terms not in the vocabulary.
+        """Return the id of each single term, `UNKNOWN_TERM` for a term not in the vocabulary.
 
-        Terms are found by bisection, until bisection has taken about as long as to build a
+        Terms are found by bisection, until all bisections have taken about as long as building a
         dictionary. So a command that looks up few terms builds no dictionary.
         """
         self._n_lookups += len(terms)
@@ -196,13 +196,13 @@ class Vocabulary:
             return [self._bisect(term.encode()) for term in terms]
         return [ids.get(term, UNKNOWN_TERM) for term in terms]
 
-    def find_pairs(self, prefixes: Ints, last: Ints) -> Ints:
+    def find_pairs(self, prefixes: Ints, last_terms: Ints) -> Ints:
         """Return the ids of n-grams, shape (n,), `UNKNOWN_TERM` if not in the vocabulary.
 
-        ``prefixes`` are the ids of the (n − 1)-grams before the last terms, ``last`` the ids of the
-        last terms. An n-gram with a part of id `UNKNOWN_TERM` is not in the vocabulary.
+        ``prefixes`` are the ids of the (n − 1)-grams before the last terms. If either part of an
+        n-gram is `UNKNOWN_TERM`, the n-gram is not in the vocabulary.
         """
-        indices = find_sorted(self.ngram_keys, pair(prefixes, last))
+        indices = find_sorted(self.ngram_keys, pair(prefixes, last_terms))
         return np.where(indices >= 0, self.n_single_terms + indices, UNKNOWN_TERM)
 
     def find_terms(self, terms: Sequence[tuple[str, ...]]) -> Ints:
@@ -212,22 +212,23 @@ class Vocabulary:
         """
         ids = np.array(self.find([term[0] for term in terms]), np.int64)
         max_size = max(map(len, terms), default=0)
+        # round n replaces the ids of n-grams by the ids of longer n-grams
         for index in range(1, max_size):
             rows = np.array([row for row, term in enumerate(terms) if len(term) > index])
-            last = np.array(self.find([terms[row][index] for row in rows.tolist()]))
-            ids[rows] = self.find_pairs(ids[rows], last)
+            last_terms = np.array(self.find([terms[row][index] for row in rows.tolist()]))
+            ids[rows] = self.find_pairs(ids[rows], last_terms)
         return ids
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Ints, Ints]:
-        """Return the union, and the ids in it of the terms of both vocabularies.
+        """Return the union, and the new ids of the terms of both vocabularies.
 
-        The arrays of ids have the shapes (len(self),) and (len(other),).
+        The arrays of new ids have the shapes (len(self),) and (len(other),).
         """
         text = self.text + other.text
         bounds = np.append(self.bounds, len(self.text) + other.bounds[1:])
         order, is_repeated = argsort_terms(text, bounds)
 
-        # The joint ids are those of this vocabulary, then the shifted ids of the other one.
+        # Joint ids are the ids of this vocabulary, and the ids of the other vocabulary + `shift`.
         shift = len(self)
         is_single = np.zeros(shift + len(other), np.bool_)
         is_single[: self.n_single_terms] = True
@@ -237,11 +238,11 @@ class Vocabulary:
         new_ids = np.full(is_single.size, UNKNOWN_TERM, np.int64)
         new_ids[joint_single_ids[order]] = np.cumsum(~is_repeated) - 1
 
-        my_prefixes, my_last = unpair(self.ngram_keys)
-        their_prefixes, their_last = unpair(other.ngram_keys)
+        my_prefixes, my_last_terms = unpair(self.ngram_keys)
+        their_prefixes, their_last_terms = unpair(other.ngram_keys)
         prefixes = np.concatenate((my_prefixes, shift + their_prefixes))
-        last = np.concatenate((my_last, shift + their_last))
-        ngram_keys = _number_ngrams(new_ids, joint_ngram_ids, prefixes, last)
+        last_terms = np.concatenate((my_last_terms, shift + their_last_terms))
+        ngram_keys = _number_ngrams(new_ids, joint_ngram_ids, prefixes, last_terms)
         text, bounds = _take_terms(text, bounds, order[~is_repeated])
         return Vocabulary(text, bounds, ngram_keys), new_ids[:shift], new_ids[shift:]
 
@@ -249,15 +250,15 @@ class Vocabulary:
         """Return the vocabulary of the selected terms, in the same order.
 
         ``selected`` is a mask of shape (n_terms,). It must include both parts of each selected
-        n-gram: the (n − 1)-gram before its last term, and its last term.
+        n-gram, see `nbtext.counts.corpus_counts.include_ngram_parts`.
         """
         if selected.all():
             return self
         single_terms = np.flatnonzero(selected[: self.n_single_terms])
         text, bounds = _take_terms(self.text, self.bounds, single_terms)
         new_ids = np.cumsum(selected) - 1
-        prefixes, last = unpair(self.ngram_keys[selected[self.n_single_terms :]])
-        return Vocabulary(text, bounds, pair(new_ids[prefixes], new_ids[last]))
+        prefixes, last_terms = unpair(self.ngram_keys[selected[self.n_single_terms :]])
+        return Vocabulary(text, bounds, pair(new_ids[prefixes], new_ids[last_terms]))
 
     def _get_bytes(self, term_id: int) -> bytes:
         return self.text[int(self.bounds[term_id]) : int(self.bounds[term_id + 1])]
@@ -272,8 +273,8 @@ class Vocabulary:
 class GrowingVocabulary:
     """A vocabulary to which terms are added.
 
-    The ids follow the order of first occurrence. Single terms have the ids 0, 2, 4, …, n-grams the
-    ids 3, 5, 7, …, because a `KeyTable` counts from 1.
+    The ids follow the order of first occurrence. Single terms have the ids 0, 2, 4, …. N-grams have
+    the ids 3, 5, 7, …, because their `KeyTable` counts from 1.
     """
 
     def __init__(self) -> None:
@@ -282,55 +283,56 @@ class GrowingVocabulary:
         self._ngrams = KeyTable()
 
     def intern(self, terms: Names) -> list[int]:
-        """Return the id of each single term; add new terms."""
+        """Return the id of each single term, and add new terms."""
         return list(map(self._ids.__getitem__, terms))
 
-    def intern_pairs(self, prefixes: Ints, last: Ints) -> Ints:
-        """Return the ids of n-grams, given the ids of their parts; add new n-grams."""
-        return 2 * self._ngrams.intern(pair(prefixes, last)).astype(np.int64) + 1
+    def intern_pairs(self, prefixes: Ints, last_terms: Ints) -> Ints:
+        """Return the ids of n-grams, given the ids of their parts, and add new n-grams."""
+        numbers = self._ngrams.intern(pair(prefixes, last_terms))
+        return 2 * numbers.astype(np.int64) + 1
 
     def freeze(self) -> tuple[Vocabulary, Ints]:
         """Return the sorted vocabulary, and its ids by the ids of this vocabulary.
 
-        The array of ids contains `UNKNOWN_TERM` at numbers that are no id. This vocabulary is
-        emptied.
+        The array of ids has `UNKNOWN_TERM` at indices that are not ids. This vocabulary cannot be
+        used again: it is emptied.
         """
         terms = list(self._ids)
         self._ids.clear()
         text, bounds = _join(terms)
         order, _ = argsort_terms(text, bounds)
         old_ngram_ids = 2 * np.arange(1, len(self._ngrams) + 1) + 1
-        prefixes, last = unpair(self._ngrams.keys)
+        prefixes, last_terms = unpair(self._ngrams.keys)
 
         n_ids = 2 * max(len(terms), len(self._ngrams) + 1)
         new_ids = np.full(n_ids, UNKNOWN_TERM, np.int64)
         new_ids[2 * order] = np.arange(len(terms))
-        ngram_keys = _number_ngrams(new_ids, old_ngram_ids, prefixes, last)
+        ngram_keys = _number_ngrams(new_ids, old_ngram_ids, prefixes, last_terms)
         text, bounds = _take_terms(text, bounds, order)
         return Vocabulary(text, bounds, ngram_keys), new_ids
 
 
-def _number_ngrams(new_ids: Ints, old_ids: Ints, prefixes: Ints, last: Ints) -> Keys:
-    """Assign new ids to n-grams: write them to ``new_ids``, and return the sorted new keys.
+def _number_ngrams(new_ids: Ints, old_ids: Ints, prefixes: Ints, last_terms: Ints) -> Keys:
+    """Write the new ids of n-grams to ``new_ids`` in place, and return their new keys, sorted.
 
-    ``new_ids`` are the new ids by the old ones, at first only of single terms. ``old_ids``,
-    ``prefixes`` and ``last`` are the old ids of each n-gram and of its two parts. Equal n-grams get
-    the same new id.
+    ``new_ids`` are indexed by old ids, and at first have only single terms. ``old_ids``,
+    ``prefixes`` and ``last_terms`` are the old ids of each n-gram and of its two parts. Equal
+    n-grams get the same new id.
     """
     blocks = [np.empty(0, np.uint64)]
     next_id = int(new_ids.max(initial=-1)) + 1
-    # Round n numbers the (n + 1)-grams. It ends, because the prefix of each n-gram is a term too.
+    # Round n numbers the (n + 1)-grams. The loop ends, because each prefix is a term too.
     while old_ids.size:
         new_prefixes = new_ids[prefixes]
-        is_ready = new_prefixes != UNKNOWN_TERM
-        ready_keys = pair(new_prefixes[is_ready], new_ids[last[is_ready]])
-        keys, ranks = np.unique(ready_keys, return_inverse=True)
-        new_ids[old_ids[is_ready]] = next_id + ranks
+        has_prefix = new_prefixes != UNKNOWN_TERM
+        round_keys = pair(new_prefixes[has_prefix], new_ids[last_terms[has_prefix]])
+        keys, ranks = np.unique(round_keys, return_inverse=True)
+        new_ids[old_ids[has_prefix]] = next_id + ranks
         blocks.append(keys)
         next_id += keys.size
-        old_ids = old_ids[~is_ready]
-        prefixes = prefixes[~is_ready]
-        last = last[~is_ready]
+        old_ids = old_ids[~has_prefix]
+        prefixes = prefixes[~has_prefix]
+        last_terms = last_terms[~has_prefix]
     return np.concatenate(blocks)
 
 
@@ -338,29 +340,29 @@ def _join(terms: Names) -> tuple[bytes, Ints]:
     """Return the concatenated UTF-8 of the terms, and their bounds in bytes."""
     text = "".join(terms)
     encoded = text.encode()
-    bounds = compute_offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
+    char_bounds = compute_offsets(np.fromiter(map(len, terms), np.int64, len(terms)))
     if len(encoded) == len(text):
-        return encoded, bounds
-    # until here, bounds are in characters; bytes 10xxxxxx continue a character
-    is_character_start = (np.frombuffer(encoded, np.uint8) & 0b1100_0000) != 0b1000_0000
-    character_starts = np.append(np.flatnonzero(is_character_start), len(encoded))
-    return encoded, character_starts[bounds]
+        return encoded, char_bounds  # each character is one byte
+    # bytes 10xxxxxx continue a character
+    is_char_start = (np.frombuffer(encoded, np.uint8) & 0b1100_0000) != 0b1000_0000
+    char_starts = np.append(np.flatnonzero(is_char_start), len(encoded))
+    return encoded, char_starts[char_bounds]
 
 
 def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
     """Return the order of terms by their bytes, and a mask of repeated terms in that order.
 
-    A term is repeated if it equals the term before it. Both arrays have the shape (n_terms,).
-    Terms are first compared by `COMPARED_BYTES` bytes. Only terms that these do not distinguish
+    A term is repeated if it equals the previous term. Both arrays have the shape (n_terms,).
+    Terms are first compared by `COMPARED_BYTES` bytes. Only terms with the same first bytes may
     become Python objects.
     """
-    prefixes = _take_first_bytes(text, bounds)
-    # a stable sort is fast, because it merges the few sorted sequences that the terms come in
-    order = np.argsort(prefixes, kind="stable")
+    first_bytes = _take_first_bytes(text, bounds)
+    # the terms of a union are two sorted sequences, which a stable sort merges quickly
+    order = np.argsort(first_bytes, kind="stable")
     sizes = np.diff(bounds).take(order)
 
-    is_repeated = ~mark_run_starts(prefixes.take(order))
-    has_other_size = sizes != np.roll(sizes, 1)
+    is_repeated = ~mark_run_starts(first_bytes.take(order))
+    has_other_size = sizes != np.roll(sizes, 1)  # than the previous term
     is_unsure = is_repeated & (has_other_size | (sizes > COMPARED_BYTES))
     # terms with the same first bytes have the same group number
     groups = np.cumsum(~is_repeated)
@@ -370,6 +372,7 @@ def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
     ends = np.searchsorted(groups, unsure_groups, side="right").tolist()
     for start, end in zip(starts, ends, strict=True):
         indices = order[start:end].tolist()
+        # for equal terms, the order is by index, like in a stable sort
         terms = sorted((text[bounds[index] : bounds[index + 1]], index) for index in indices)
         order[start:end] = [index for _, index in terms]
         is_repeated[start + 1 : end] = [
@@ -380,16 +383,16 @@ def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
 
 def _take_first_bytes(text: bytes, bounds: Ints) -> NDArray[np.bytes_]:
     """Return the first `COMPARED_BYTES` bytes of each term, shorter terms padded by NUL."""
-    padded = np.frombuffer(text + bytes(COMPARED_BYTES), np.uint8)
-    octets = sliding_window_view(padded, COMPARED_BYTES)[bounds[:-1]]
+    padded_text = np.frombuffer(text + bytes(COMPARED_BYTES), np.uint8)
+    octets = sliding_window_view(padded_text, COMPARED_BYTES)[bounds[:-1]]  # a copy
     sizes = np.diff(bounds)
-    is_behind_term = np.arange(COMPARED_BYTES) >= sizes[:, np.newaxis]
-    octets[is_behind_term] = 0
+    is_after_term = np.arange(COMPARED_BYTES) >= sizes[:, np.newaxis]
+    octets[is_after_term] = 0
     return octets.view(f"S{COMPARED_BYTES}").ravel()
 
 
 def _take_terms(text: bytes, bounds: Ints, terms: Ints) -> tuple[bytes, Ints]:
-    """Return the text and the bounds of some terms, given their indices, in this order."""
+    """Return the text and the bounds of some terms, given their indices, in the same order."""
     octets = np.frombuffer(text, np.uint8)
     sizes = np.diff(bounds)[terms]
     pieces = []
