@@ -2,7 +2,8 @@
 
 `Analysis` has the settings, and builds the analyzers that split texts into terms.
 `DocumentCounter` counts blocks of documents, for training and for prediction.
-`count_labelled_documents` counts a whole training corpus.
+`count_labelled_documents` counts a training corpus. A run is text of a script without spaces
+between words, such as Chinese. A segmentation is a way to split runs into terms.
 """
 
 from __future__ import annotations
@@ -75,16 +76,13 @@ WORD_SETTINGS = (*ANALYSIS_NAMES, "surface_forms")
 
 @dataclass(frozen=True)
 class Analysis:
-    """The settings that decide how documents become counts, and the stop words that they name."""
+    """The settings that decide how documents become counts, with the stop words."""
 
     settings: Settings = field(default_factory=Settings)
     stop_list: Names = ()
     """The stop words. They are dropped, or counted as terms of their own."""
     segmentations: Names = tuple(SEGMENTATION_MARKS)
-    """The segmentations of runs without spaces that are counted.
-
-    Only used if the setting ``unspaced`` counts pairs and words.
-    """
+    """The segmentations that are counted if the setting ``unspaced`` counts pairs and words."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Analysis:
@@ -97,7 +95,7 @@ class Analysis:
 
     @property
     def dropped_words(self) -> Names:
-        """The stop words, if these are not counted."""
+        """The stop words if the settings drop stop words, else none."""
         if self.settings.counts_stop_words:
             return ()
         return self.stop_list
@@ -110,10 +108,10 @@ class Analysis:
         return replace(self, settings=settings, segmentations=segmentations)
 
     def build_stemmer(self, segmentation: str | None = None) -> Callable[[list[str]], list[str]]:
-        """Return a function that returns the term of each word of a list: its stem.
+        """Return a function that returns the terms of a list of words.
 
-        If stop words are counted, their terms have a mark instead. With a ``segmentation``, all
-        terms have the mark of the segmentation.
+        The term of a word is its stem. If stop words are counted, the term of a stop word is the
+        word with a mark. With a ``segmentation``, all terms have the mark of the segmentation.
         """
         stem = load_stemmer(self.settings.stemmer, self.settings.language)
         if segmentation is not None:
@@ -127,7 +125,7 @@ class Analysis:
             stems = stem(words)
             if stop_word_terms.keys().isdisjoint(words):
                 return stems
-            return list(map(stop_word_terms.get, words, stems))
+            return list(map(stop_word_terms.get, words, stems))  # the stem if not a stop word
 
         return make_terms
 
@@ -138,7 +136,7 @@ class Analysis:
         """
         if self.settings.encoded_lines == "keep":
             return texts, None
-        if len(texts.joined) < MIN_ENCODED_CHARS:
+        if len(texts.joined) < MIN_ENCODED_CHARS:  # then there are no encoded lines
             return texts, np.zeros(len(texts), np.int64)
         from nbtext.text.encoded_lines import drop_encoded_lines
 
@@ -146,20 +144,20 @@ class Analysis:
 
     @property
     def unspaced(self) -> str:
-        """The segmentation of runs without spaces, if only one is counted."""
+        """The segmentation of runs if only one segmentation is counted."""
         if self.settings.unspaced == "auto":
             return PAIRS
         return self.settings.unspaced
 
     def build_analyzers(self, find_terms: FindTerms) -> list[Analyzer]:
-        """Return the analyzers of words: one, or one more for each segmentation.
+        """Return the analyzer of words, and an analyzer for each counted segmentation.
 
         ``find_terms`` returns the ids of terms. No two analyzers find the same term.
         """
         if not self.settings.counts_pairs_and_words:
             return [Analyzer(self.dropped_words, self.build_stemmer(), find_terms, self.unspaced)]
-        # Words that are joined to a run without spaces are left to the analyzers of segmentations.
-        # Counting them twice would raise the log loss of Japanese news from 0.103 to 0.119.
+        # Only the analyzers of segmentations count words that are joined to a run. Counting these
+        # words twice would raise the log loss of Japanese news from 0.103 to 0.119.
         analyzers = [Analyzer(self.dropped_words, self.build_stemmer(), find_terms, has_run=False)]
         for segmentation in self.segmentations:
             stem = self.build_stemmer(segmentation)
@@ -168,7 +166,7 @@ class Analysis:
 
 
 def check_word_settings(settings: Settings) -> None:
-    """Raise `UsageError` if settings of words are set for features that are already counted."""
+    """Raise `UsageError` if settings of words are used with features that are already counted."""
     if not settings.reading.is_counted:
         return
     for parameter in TRAINING:
@@ -194,9 +192,8 @@ def split_name_and_count(item: bytes) -> tuple[bytes, int]:
 class DocumentCounter:
     """Counts blocks of documents.
 
-    Terms that are not in the vocabulary are added to a `GrowingVocabulary`, and unknown to a
-    `Vocabulary`. Documents are features ``name:count name:count``, or texts that may have fields
-    and attributes.
+    New terms are added to a `GrowingVocabulary`, but counted as unknown tokens with a `Vocabulary`.
+    Documents are features ``name:count name:count``, or texts that may have fields and attributes.
     """
 
     def __init__(self, analysis: Analysis, vocabulary: Vocabulary | GrowingVocabulary) -> None:
@@ -231,7 +228,7 @@ class DocumentCounter:
         """Count documents, given their texts in valid UTF-8.
 
         ``fields`` and ``values`` have an element for each text, or are empty if no text has fields
-        or values. N-grams are only counted of the words of the first analyzer.
+        or values. N-grams of words are counted, but not of the terms of segmentations.
         """
         settings = self._analysis.settings
         if settings.reading.is_counted:
@@ -246,15 +243,16 @@ class DocumentCounter:
             postings = postings.merge_terms(self._count_fields(columns, len(texts)))
         postings = postings._replace(encoded_lines=encoded_lines)
         if self._attributes.names:
-            return self._with_attributes(postings, values or [()] * len(texts))
+            no_values = [()] * len(texts)
+            return self._with_attributes(postings, values or no_values)
         return postings
 
     def _count_features(self, texts: Sequence[bytes]) -> Postings:
         """Count documents that are features ``name:count``."""
-        # Each piece is summed first, so that memory grows only with the distinct features.
+        # Each piece of the texts is summed first, so memory grows only with the distinct features.
         sums = map(self._sum_features, split_texts(texts, _SPACE))
         piece_keys, piece_counts = zip(*sums, strict=True)
-        # a document may be in several pieces
+        # sum again, because a document may be in several pieces
         keys, [counts] = sum_cells(np.concatenate(piece_keys), np.concatenate(piece_counts))
         terms, documents = unpair(keys)
         is_known = terms >= 0
@@ -284,9 +282,9 @@ class DocumentCounter:
     def _with_attributes(self, postings: Postings, values: AttributeValues) -> Postings:
         """Return the postings with the values of attributes.
 
-        ``values`` are the values of each document as `Attributes.normalise_values` returns them,
-        categories before numbers, or empty for a document without values. Categories become terms,
-        unless they are unknown; numbers become `Postings.values`.
+        ``values`` are the results of `Attributes.normalise_values` for the documents, categories
+        before numbers, or () for a document without values. Known categories become terms, and
+        numbers become `Postings.values`.
         """
         postings = postings.merge_terms(self._count_categories(values))
         n_categorical = len(self._attributes.categorical)
@@ -294,37 +292,40 @@ class DocumentCounter:
         if not n_numbers:
             return postings
         numbers = np.full((len(values), n_numbers), np.nan)
-        for row, document_values in zip(numbers, values, strict=True):
+        for row, document_values in enumerate(values):
             for column, value in enumerate(document_values[n_categorical:]):
                 if value:
-                    row[column] = float(value)
+                    numbers[row, column] = float(value)
         return postings._replace(values=numbers)
 
     def _count_categories(self, values: AttributeValues) -> Postings:
         """Count the categories of documents, given all values of each document."""
-        row_documents = []
         category_terms = []
+        documents = []
         for document, document_values in enumerate(values):
-            # the numbers after the categories are left out
+            # `zip` drops the numbers, which follow the categories
             for name, value in zip(self._attributes.categorical, document_values, strict=False):
                 if value:
-                    row_documents.append(document)
                     category_terms.append(make_category_term(name, value))
+                    documents.append(document)
         terms = np.array(self._find_terms(category_terms), np.int64)
-        documents = np.array(row_documents, np.int64)[terms >= 0]
-        terms = terms[terms >= 0]
-        no_unknown = np.zeros(len(values), np.int64)
-        return Postings(terms, documents, np.ones_like(terms), no_unknown)
+        is_known = terms >= 0
+        return Postings(
+            terms[is_known],
+            np.array(documents, np.int64)[is_known],
+            counts=np.ones(np.count_nonzero(is_known), np.int64),
+            unknown_tokens=np.zeros(len(values), np.int64),
+        )
 
     def _count_fields(self, fields: FieldColumns, n_documents: int) -> Postings:
         """Count the words of fields, with n-grams inside a field, and the items of fields.
 
-        Their terms contain a colon, so they differ from all terms of texts.
+        Terms of fields contain a colon, so they differ from all terms of texts.
         """
         contents = TextBlock.from_texts(fields.contents)
         items = self._item_analyzer.analyse(fields.items)
         order = self._analysis.settings.ngrams
-        # `analyse` numbers items and fields, which belong to documents
+        # the "documents" of the analyzers are elements of `items` and `contents`
         documents = [fields.item_documents.take(items.documents)]
         terms = [items.terms]
         for analyzer in self._word_analyzers:
@@ -337,15 +338,15 @@ class DocumentCounter:
 
 
 class LockedCounter:
-    """A counter that threads may share. Counting writes to its tables, so threads take turns.
+    """A counter that threads may share. Threads take turns, because counting changes its tables.
 
     If a process forks while one of its threads counts, the child process has a lock that is never
-    released, and a half-written counter. So the child process creates both again.
+    released, and a half-written counter. So the child process creates a new lock and counter.
     """
 
     def __init__(self, create_counter: Callable[[], DocumentCounter]) -> None:
         self._create_counter = create_counter
-        # one attribute, so that other threads never see the lock of another counter
+        # in one attribute, so that a thread never gets a counter with the lock of another counter
         self._lock_and_counter = Lock(), create_counter()
         self._process = getpid()
 
@@ -391,9 +392,11 @@ def _iter_sequences(
     carried = TermSequence(np.empty(0, np.int32), np.empty(0, np.int32))
     for piece in split_texts(texts, SEPARATORS):
         first = piece.first_document
-        piece_names = names and names[first : first + len(piece.texts)]
+        piece_names = None
+        if names is not None:
+            piece_names = names[first : first + len(piece.texts)]
         documents, terms = analyzer.analyse(piece.texts, piece_names)
-        documents += first
+        documents += first  # the analyzer counts from 0
         if order == 1:
             yield TermSequence(documents, terms)
             continue
@@ -401,9 +404,9 @@ def _iter_sequences(
 
         documents = np.concatenate((carried.documents, documents))
         terms = np.concatenate((carried.terms, terms))
-        n_starts = terms.size
+        n_starts = terms.size  # number of terms at which n-grams start
         if piece.continues:
-            n_starts = max(terms.size - order + 1, 0)
+            n_starts = max(terms.size - (order - 1), 0)
         yield add_ngrams(TermSequence(documents, terms), order, find_pairs, n_starts)
         carried = TermSequence(documents[n_starts:], terms[n_starts:])
 
@@ -413,7 +416,7 @@ def count_labelled_documents(
 ) -> CorpusCounts:
     """Count a stream of labelled documents.
 
-    The counts have all documents if ``keep_all`` is set or the settings need them, otherwise a
+    The counts include all documents with ``keep_all`` or if the settings need them, otherwise a
     sample. If a document has a set of labels, all documents become multi-label documents. Raise
     `NoDocumentsError` if the stream is empty.
     """
@@ -425,7 +428,7 @@ def count_labelled_documents(
         multi_label = multi_label or contain_label_sets(block.labels)
         return multi_label
 
-    # one group, or two: the blocks before the first set of labels, and all later blocks
+    # at most two groups: the blocks before the first set of labels, and all later blocks
     groups = groupby(_iter_labelled_blocks(documents), is_multi_label)
     group_counts = [
         _count_blocks(blocks, analysis, keep_all=keep_all, multi_label=has_label_sets)
@@ -433,7 +436,7 @@ def count_labelled_documents(
     ]
     if not group_counts:
         raise NoDocumentsError
-    # the sum of counts of both kinds is a count of multi-label documents
+    # the sum of single-label and multi-label counts is multi-label
     return sum(group_counts[1:], group_counts[0])
 
 
@@ -469,7 +472,7 @@ def _count_blocks(
 def _build_inflected_words(
     analysis: Analysis, vocabulary: GrowingVocabulary
 ) -> InflectedWords | None:
-    """Return the analyzer of inflected words, None if the settings do not keep these."""
+    """Return the analyzer of inflected words, or None if the settings do not keep them."""
     if not analysis.settings.surface_forms:
         return None
 
@@ -484,9 +487,9 @@ def _build_inflected_words(
 def _intern_labels(
     builder: TableBuilder, block: LabelledBlock, *, multi_label: bool
 ) -> tuple[Ints, LabelSets | None]:
-    """Return the class number of each document of a block, and their sets of labels.
+    """Return the class number of each document of a block, and the sets of labels.
 
-    Single-label documents have no sets of labels. The class of all multi-label documents is the
+    The sets are None for single-label documents. The class of all multi-label documents is the
     reserved label. Raise `UsageError` for an invalid label.
     """
     label_lists = list(map(list_labels, block.labels))
@@ -518,11 +521,11 @@ def hash_contents(
 def _iter_labelled_blocks(
     documents: Iterable[Document | LabelledBlock],
 ) -> Iterator[LabelledBlock]:
-    """Yield all documents in blocks of about `BLOCK_BYTES`; blocks in the stream stay unchanged."""
+    """Yield the blocks of the stream, and its single documents in blocks of about `BLOCK_BYTES`."""
 
     def count_bytes(item: Document | LabelledBlock) -> int:
         if isinstance(item, LabelledBlock):
-            return BLOCK_BYTES  # so a list of items ends with its only block
+            return BLOCK_BYTES  # ends a list of items, so a list has at most one block, at the end
         return count_document_bytes(item)
 
     for items in split_into_blocks(documents, count_bytes):
@@ -544,8 +547,9 @@ def _build_block(documents: Sequence[Document]) -> LabelledBlock:
 
 def check_label(label: object) -> None:
     """Raise `UsageError` for an invalid label."""
-    with suppress(UnicodeEncodeError):  # surrogates are no text
-        if isinstance(label, str) and label.encode() and LABEL_MARK not in label:
+    with suppress(UnicodeEncodeError):
+        if isinstance(label, str) and label and LABEL_MARK not in label:
+            label.encode()  # raises the error for surrogates, which are no text
             return
     raise UsageError(
         f"{label!r} cannot be a label", hint="labels are text, not empty and without U+001F"
