@@ -42,25 +42,26 @@ if TYPE_CHECKING:
 UNKNOWN_TERM = -1
 """Id of all terms that are not in the vocabulary."""
 
-# An analyzer stores a code for each surface form. A code from `UNKNOWN_TERM` up is the id of the
-# form's only term. The other codes are:
+# An analyzer stores a code for each surface form. A code ≥ `UNKNOWN_TERM` is the id of the form's
+# only term. The other codes are:
 _NO_TERM = -2
+"""The form has no terms."""
 _NEW = -3
 """The form is not analysed yet."""
 _FIRST_ROW = -4
 """The form has several terms, in row ``_FIRST_ROW - code`` of `Analyzer._term_rows`."""
 
 _IS_PLAIN, _IS_SEPARATOR, _IS_NOT_PLAIN = range(3)
-"""Kinds of bytes: ASCII letters and digits, `FORM_SEPARATOR`, and all others."""
+"""Kinds of bytes: ASCII letters and digits, `FORM_SEPARATOR`, and all other bytes."""
 
 
-def _byte_kind(byte: int) -> int:
+def _get_byte_kind(byte: int) -> int:
     if byte == ord(FORM_SEPARATOR):
         return _IS_SEPARATOR
     return _IS_PLAIN if bytes((byte,)).isalnum() else _IS_NOT_PLAIN
 
 
-_BYTE_KINDS = bytes(map(_byte_kind, range(256)))
+_BYTE_KINDS = bytes(map(_get_byte_kind, range(256)))
 """Table for `bytes.translate`: the kind of each byte."""
 
 MAX_PIECE_BYTES = 1 << 21
@@ -68,10 +69,10 @@ MAX_PIECE_BYTES = 1 << 21
 
 
 @cache
-def _kana_and_han() -> re.Pattern[str]:
+def _compile_kana_and_han() -> re.Pattern[str]:
     """Return the pattern of forms in kana and Han, which need no further analysis.
 
-    Compiling takes a millisecond, so it is delayed until such a form may occur.
+    It is compiled when the first such form may occur, because that takes a millisecond.
     """
     return re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff]+")
 
@@ -88,8 +89,8 @@ class TermSequence(NamedTuple):
 class Analyzer:
     """Turns texts into the ids of their terms: stemmed words without stop words.
 
-    The terms of a field are preceded by the field's name. The parameters ``unspaced`` and
-    ``has_run`` are those of `find_surfaces`.
+    The terms of a field start with the name of the field. The parameters ``unspaced`` and
+    ``has_run`` are as in `find_surfaces`.
     """
 
     def __init__(
@@ -108,9 +109,9 @@ class Analyzer:
         self._find_terms = find_terms
         self._table = SurfaceTable()
         self._codes = np.full(1 << 13, _NEW, np.int32)
-        self._codes[LONG_FORM_ID] = _NO_TERM  # long forms are analysed at every occurrence
+        self._codes[LONG_FORM_ID] = _NO_TERM  # until `analyse` analyses each occurrence
         self._term_rows = GrowingRows()
-        # Number of each field by name: a new name gets the number of names before it.
+        # The number of each field by name. The look-up of a new name adds the next number.
         self._fields: defaultdict[bytes, int] = defaultdict()
         self._fields.default_factory = self._fields.__len__
 
@@ -120,43 +121,43 @@ class Analyzer:
         With ``names``, each text is the content of the field of that name.
         """
         surfaces = self._find_surfaces(texts)
-        forms = self._table.intern(surfaces)
+        form_ids = self._table.intern(surfaces)
         fields = None
         if names is not None:
             text_fields = np.fromiter(map(self._fields.__getitem__, names), np.int64, len(names))
             fields = text_fields.take(surfaces.documents)
-            forms = self._table.intern_in_fields(forms, fields)
-        codes = self._look_up_codes(surfaces, forms, fields)
+            form_ids = self._table.intern_in_fields(form_ids, fields)
+        codes = self._look_up_codes(surfaces, form_ids, fields)
 
         n_rows = len(self._term_rows)
-        long_forms = np.flatnonzero(forms == LONG_FORM_ID)
-        if long_forms.size:
-            codes[long_forms] = self._analyse_forms(surfaces, long_forms, fields)
+        long_positions = np.flatnonzero(form_ids == LONG_FORM_ID)
+        if long_positions.size:
+            codes[long_positions] = self._analyse_forms(surfaces, long_positions, fields)
         sequence = self._expand_terms(surfaces.documents, codes)
         self._term_rows.truncate(n_rows)  # the rows of long forms are not used again
         return sequence
 
-    def _look_up_codes(self, surfaces: Surfaces, forms: Ids, fields: Ints | None) -> Ids:
-        """Return the code of each form; analyse new forms, each at one of its positions."""
+    def _look_up_codes(self, surfaces: Surfaces, form_ids: Ids, fields: Ints | None) -> Ids:
+        """Return the code of each form, and analyse and store new forms."""
         id_limit = self._table.id_limit
         if id_limit > self._codes.size:
             new_codes = np.full(2 * id_limit - self._codes.size, _NEW, np.int32)
             self._codes = np.append(self._codes, new_codes)
-        codes = self._codes.take(forms)
+        codes = self._codes.take(form_ids)
         new_positions = np.flatnonzero(codes == _NEW)
         if new_positions.size:
-            new_forms = forms.take(new_positions)
-            samples, _ = group_keys(new_forms)
-            distinct_forms = new_forms.take(samples)
+            new_ids = form_ids.take(new_positions)
+            samples, _ = group_keys(new_ids)  # one occurrence of each new form
+            distinct_ids = new_ids.take(samples)
             sample_positions = new_positions.take(samples)
-            self._codes[distinct_forms] = self._analyse_forms(surfaces, sample_positions, fields)
-            codes[new_positions] = self._codes.take(new_forms)
+            self._codes[distinct_ids] = self._analyse_forms(surfaces, sample_positions, fields)
+            codes[new_positions] = self._codes.take(new_ids)
         return codes
 
     def _find_surfaces(self, texts: Sequence[bytes]) -> Surfaces:
-        if not self._has_run:
+        if not self._has_run:  # False or None
             return find_surfaces(texts, self._unspaced, has_run=self._has_run)
-        # usually few texts have runs, so only these are split
+        # usually few texts have runs, so only these texts are split
         indices = find_texts_with_runs(texts)
         texts = [texts[index] for index in indices.tolist()]
         surfaces = find_surfaces(texts, self._unspaced, has_run=True)
@@ -164,29 +165,29 @@ class Analyzer:
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the terms of surface forms, one after the other, and their number by form."""
-        words, sizes = self.extract_words(forms)
-        return self.stem(words), sizes
+        words, n_words = self.extract_words(forms)
+        return self.stem(words), n_words
 
     def extract_words(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the words of surface forms without stop words, and their number by form."""
         stop_words = self._stop_words
         splits_runs = self._unspaced != WORDS
         words: list[str] = []
-        sizes = np.ones(len(forms), np.int64)
+        n_words = np.ones(len(forms), np.int64)
         n_copied = 0  # number of forms whose words are in the list
         for index in np.flatnonzero(~self._are_words(forms)).tolist():
             form = forms[index]
-            is_run = splits_runs and not form.isascii() and _kana_and_han().fullmatch(form)
+            is_run = splits_runs and not form.isascii() and _compile_kana_and_han().fullmatch(form)
             if is_run and form not in stop_words:
-                continue
+                continue  # the form is a word as it is
             form_words = [
                 word for word in split_words(form, unspaced=splits_runs) if word not in stop_words
             ]
-            words += forms[n_copied:index]
+            words += forms[n_copied:index]  # these forms are words as they are
             words += form_words
-            sizes[index] = len(form_words)
+            n_words[index] = len(form_words)
             n_copied = index + 1
-        return words + forms[n_copied:], sizes.tolist()
+        return words + forms[n_copied:], n_words.tolist()
 
     def _are_words(self, forms: list[str]) -> Mask:
         """Return a mask of the forms of ASCII letters and digits that are words already.
@@ -196,25 +197,26 @@ class Analyzer:
         joined = (FORM_SEPARATOR.join(forms) + FORM_SEPARATOR).encode()
         kinds = np.frombuffer(joined.translate(_BYTE_KINDS), np.uint8)
         ends = np.flatnonzero(kinds == _IS_SEPARATOR)
-        are_words = np.diff(ends, prepend=-1) <= MAX_WORD_BYTES + 1
-        forms_not_plain = np.searchsorted(ends, np.flatnonzero(kinds == _IS_NOT_PLAIN))
-        are_words[forms_not_plain] = False
+        sizes_with_separator = np.diff(ends, prepend=-1)
+        are_words = sizes_with_separator <= MAX_WORD_BYTES + 1
+        other_bytes = np.flatnonzero(kinds == _IS_NOT_PLAIN)
+        are_words[np.searchsorted(ends, other_bytes)] = False
         if not self._stop_words.isdisjoint(forms):
             is_stop_word = map(self._stop_words.__contains__, forms)
             are_words &= ~np.fromiter(is_stop_word, np.bool_, len(forms))
         return are_words[: len(forms)]  # without forms, there is one separator
 
     def _analyse_forms(self, surfaces: Surfaces, positions: Ints, fields: Ints | None) -> Ids:
-        """Return the codes of the forms at some positions."""
-        terms, sizes = self.extract_terms(surfaces.decode_forms(positions))
+        """Return the codes of the forms at some positions, and store their rows of terms."""
+        terms, n_terms_by_form = self.extract_terms(surfaces.decode_forms(positions))
         if fields is not None:
             prefixes = [f"{name.decode()}:" for name in self._fields]
-            term_fields = np.repeat(fields.take(positions), sizes).tolist()
+            term_fields = np.repeat(fields.take(positions), n_terms_by_form).tolist()
             terms = [prefixes[field] + term for field, term in zip(term_fields, terms, strict=True)]
         term_ids = np.asarray(self._find_terms(terms), np.int64)
-        n_terms = np.array(sizes, np.int64)
+        n_terms = np.array(n_terms_by_form, np.int64)
         starts = np.cumsum(n_terms) - n_terms
-        codes = np.full(len(sizes), _NO_TERM, np.int32)
+        codes = np.full(n_terms.size, _NO_TERM, np.int32)
         has_one_term = n_terms == 1
         codes[has_one_term] = term_ids[starts[has_one_term]]
 
@@ -229,7 +231,7 @@ class Analyzer:
     def _expand_terms(self, documents: Ids, codes: Ids) -> TermSequence:
         """Return the terms of forms, given the document and the code of each form."""
         if codes.min(initial=UNKNOWN_TERM) >= UNKNOWN_TERM:
-            return TermSequence(documents, codes)
+            return TermSequence(documents, codes)  # each form has one term
         row_forms = np.flatnonzero(codes <= _FIRST_ROW)
         if row_forms.size:
             rows = _FIRST_ROW - codes.take(row_forms).astype(np.int64)
@@ -252,7 +254,7 @@ class TextPiece(NamedTuple):
 
 
 def split_texts(texts: Sequence[bytes], separator: re.Pattern[bytes]) -> Iterator[TextPiece]:
-    """Yield all documents in order, in at least one piece even if there are no documents.
+    """Yield all documents in order. Without documents, yield one empty piece.
 
     After `MAX_PIECE_BYTES`, a long document is cut before the next match of ``separator``, which
     matches only bytes that are not part of a token.
@@ -284,6 +286,7 @@ class InflectedWords(Analyzer):
         inflected_words = []
         n_inflected = []
         for size in sizes:
+            # `islice` takes the words of one form from the iterator
             form_words = [word for word, stem in islice(word_stems, size) if word != stem]
             inflected_words += form_words
             n_inflected.append(len(form_words))
@@ -294,7 +297,7 @@ class ItemAnalyzer(Analyzer):
     """Turns items that are separated by spaces into terms without changes."""
 
     def __init__(self, find_terms: FindTerms) -> None:
-        super().__init__((), list, find_terms)
+        super().__init__(stop_words=(), stem=list, find_terms=find_terms)
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
         """Return the items, each of which is one term."""

@@ -1,11 +1,11 @@
 """Find and drop lines of encoded data: uuencode, base64, hexadecimal digits and yEnc.
 
 Such lines contain no words. First, the lengths and a few bytes of all lines show which texts may
-contain encoded lines. Then the lines of these texts are tested run by run. A run is consecutive
-lines of one alphabet in one document. The characters of its distinct lines are counted together, so
-a repetitive line is encoded if the other lines of its run are. The line after a run may be shorter
-and end the encoded data. A single line is encoded if it can only be uuencode, or if a padded line
-of base64 follows.
+contain encoded lines. Then the lines of these texts are tested run by run. A run consists of
+consecutive lines of one alphabet in one document. The characters of its distinct lines are counted
+together, so a repetitive line counts like the run. The line after a run may be the shorter end of
+the encoded data. A run of one line is encoded if it can only be uuencode, or if a padded line of
+base64 follows.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from nbtext.type_names import Ints
 
 _UU_LINE_BYTES = 45
-"""Maximum number of bytes in a uuencoded line; M as its first character encodes this number."""
+"""Maximum number of bytes in a uuencoded line. The first character M encodes this number."""
 _UU_LINE_CHARS = (61, 62)
 """Number of characters in a uuencoded line of 45 bytes, without and with a checksum."""
 
 _MIN_UU_DISTINCT_CHARS = 24
-"""Minimum number of different characters in a single uuencoded line."""
+"""Minimum number of different characters in a uuencoded run of one line."""
 
 _MIN_LINE_CHARS = 60
 _MAX_LINE_CHARS = 80
 """Bounds of a line of base64 or hexadecimal digits that is not the last of its run."""
 
 _SHA256_DIGITS = 64
-"""Hexadecimal digits of a SHA-256 digest.
+"""Number of hexadecimal digits of a SHA-256 digest.
 
 A list of digests is not encoded data, so a run of lines of this length needs a shorter last line.
 """
 
 _PROBED_OFFSETS = range(1, _MIN_LINE_CHARS, 2)
-"""Offsets in a line where base64 and hexadecimal digits are tested first.
+"""Offsets in a line at which `_find_suspicious_texts` requires characters of base64.
 
 In natural text, one character in six is a space.
 """
@@ -56,7 +56,6 @@ _HEXADECIMAL = _DIGITS + b"ABCDEFabcdef"
 _BASE64 = _UPPER + _LOWER + _DIGITS + b"+/"
 _UUENCODE = bytes(range(ord(" "), ord("`") + 1))
 _IS_BASE64 = np.isin(np.arange(256), list(_BASE64))
-
 
 _KIND_BY_CHARACTER = {
     **dict.fromkeys(_LOWER, 1),
@@ -73,7 +72,7 @@ _HEXADECIMAL_END = re.compile(rb"(?:[0-9A-Fa-f]{2}){1,39}")
 _CHECKSUM = re.compile(rb"=[A-Za-z0-9+/]{4}")
 """The line with the checksum of base64 in ASCII armour (RFC 4880, 6.1)."""
 
-# These patterns start with the line end before a line, since a single byte is found fast.
+# These patterns start with the end of the previous line, because a single byte is found fast.
 _LINE = re.compile(rb"\n([^\n]*?)\r?(?=\n)")
 """A line of any kind."""
 _UU_LINE = re.compile(
@@ -88,10 +87,7 @@ _YENC = re.compile(rb"\n=ybegin [^\n]*+((?:\n(?!=ybegin |=yend )[^\n]*+)*+)\n=ye
 
 
 def drop_encoded_lines(texts: Sequence[bytes]) -> tuple[Sequence[bytes], Ints]:
-    """Return texts without their encoded lines, and the number of encoded lines in each text.
-
-    The array has the shape (n_texts,).
-    """
+    """Return texts without their encoded lines, and the number of encoded lines in each text."""
     counts = np.zeros(len(texts), np.int64)
     spans_by_text = find_encoded_lines(texts)
     if not spans_by_text:
@@ -116,7 +112,8 @@ def find_encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]
     """
     spans_by_text = {}
     for index in _find_suspicious_texts(TextBlock.from_texts(texts)):
-        # Each pattern needs a line end before a line, which shifts all spans by one.
+        # The patterns need a line end before the first line, which shifts all spans by one. A set,
+        # because a line may be yielded twice.
         spans = {line.span(1) for line in _iter_encoded(b"\n%b\n\n" % texts[index])}
         if spans:
             spans_by_text[index] = [(start - 1, end - 1) for start, end in sorted(spans)]
@@ -124,7 +121,7 @@ def find_encoded_lines(texts: Sequence[bytes]) -> dict[int, list[tuple[int, int]
 
 
 def _find_suspicious_texts(block: TextBlock) -> list[int]:
-    """Return the indices of texts with a line that may be encoded, by length and some bytes."""
+    """Return the indices of texts with a line that may be encoded, by its length and some bytes."""
     raw = np.frombuffer(block.joined, np.uint8)
     if raw.size < MIN_ENCODED_CHARS:
         return []
@@ -133,7 +130,7 @@ def _find_suspicious_texts(block: TextBlock) -> list[int]:
     is_line_end[text_bounds[1:-1] - 1] = True  # the separators of texts
     starts = np.append(0, np.flatnonzero(is_line_end) + 1)
     first_bytes = raw.take(starts, mode="clip")
-    # With a CR, if a line has one. So one byte more is allowed below.
+    # A length includes the CR if the line ends with CR and LF, so one more byte is allowed below.
     lengths = np.diff(starts, append=raw.size + 1) - 1
 
     may_be_yenc = first_bytes == ord("=")
@@ -143,10 +140,10 @@ def _find_suspicious_texts(block: TextBlock) -> list[int]:
         & (lengths <= _UU_LINE_CHARS[-1] + 1)
     )
     may_be_in_run = (lengths >= _MIN_LINE_CHARS) & (lengths <= _MAX_LINE_CHARS + 1)
-    are_single_lines = starts.size == len(block)
-    if are_single_lines:
-        may_be_in_run[:] = False
     run_lines = np.flatnonzero(may_be_in_run)
+    has_one_line_per_text = starts.size == len(block)
+    if has_one_line_per_text:  # then there are no runs
+        run_lines = run_lines[:0]
     for offset in _PROBED_OFFSETS:
         probed_bytes = raw.take(starts.take(run_lines) + offset)
         run_lines = run_lines[_IS_BASE64[probed_bytes]]
@@ -154,7 +151,7 @@ def _find_suspicious_texts(block: TextBlock) -> list[int]:
             break
     lines = np.append(np.flatnonzero(may_be_uuencode | may_be_yenc), run_lines)
     texts = np.searchsorted(text_bounds, starts[lines], side="right") - 1
-    # np.unique would load numpy.ma, a tenth of the time of `classify` on one document.
+    # np.unique would load numpy.ma, which takes a tenth of the time of `classify` on one document
     return sorted(set(texts.tolist()))
 
 
@@ -181,7 +178,7 @@ def _iter_encoded(text: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _iter_base64_end(run: _Run) -> Iterator[re.Match[bytes]]:
-    """Yield the shorter last line of base64 and the line of its checksum, if they are present."""
+    """Yield the shorter last line of base64, and the line of the checksum, if they are present."""
     last = run.lines[-1]
     if _ends_base64(run.next_line[1]):
         last = run.next_line
@@ -204,10 +201,7 @@ class _Run(NamedTuple):
 def _iter_runs(
     pattern: re.Pattern[bytes], text: bytes, *, same_length: bool = False
 ) -> Iterator[_Run]:
-    """Yield the runs of lines that match a pattern.
-
-    With ``same_length``, the lines of a run have the same length.
-    """
+    """Yield the runs of lines that match a pattern, with ``same_length`` only of equal length."""
     lines = list(pattern.finditer(text))
     if not lines:
         return
@@ -224,17 +218,15 @@ def _iter_runs(
 
 
 def _find_next_line(line: re.Match[bytes]) -> re.Match[bytes]:
-    """Return the line after a line, which exists because the text ends with an empty line."""
+    """Return the line after a line. It exists, because the text ends with an empty line."""
     return next(_LINE.finditer(line.string, line.end()))
 
 
 def _is_uuencode(lines: Sequence[bytes]) -> bool:
-    """Return whether distinct lines that start with M are uuencoded.
+    """Return whether distinct lines that match `_UU_LINE` are uuencoded.
 
-    Their characters are in the range from space to grave accent. Uuencode differs from other lines
-    of such characters: at least half of its lines have the full length, it has fewer letters than
-    text in capitals, more signs than a table, and more changes of character than a drawing. A
-    single line must also have many different characters, some digits and few spaces.
+    At least half of the lines must have the full length. A single line must also have many
+    different characters, some digits and few spaces.
     """
     joined = b"".join(lines)
     n_spaces = _count(joined, b" ")
@@ -249,18 +241,17 @@ def _is_uuencode(lines: Sequence[bytes]) -> bool:
     ):
         return False
     n_full_lines = sum(len(line) in _UU_LINE_CHARS for line in lines)
-    return (
-        n_letters <= 0.75 * n_visible
-        and n_signs >= 0.15 * n_visible
-        and _count_changes(joined) >= 0.4 * len(joined)
-        and n_full_lines >= len(lines) / 2
-    )
+    is_text_in_capitals = n_letters > 0.75 * n_visible
+    is_table = n_signs < 0.15 * n_visible
+    is_drawing = _count_changes(joined) < 0.4 * len(joined)
+    is_other = is_text_in_capitals or is_table or is_drawing
+    return not is_other and n_full_lines >= len(lines) / 2
 
 
 def _ends_uuencode(line: bytes) -> bool:
     """Return whether a line may be the shorter last line of uuencode.
 
-    Its first character encodes the number of bytes, and each three bytes are four characters. A
+    The first character encodes the number of bytes, and each three bytes are four characters. A
     checksum of one character may follow.
     """
     n_bytes = line[0] - ord(" ") if line else 0
@@ -276,15 +267,16 @@ def _ends_uuencode(line: bytes) -> bool:
 def _is_hexadecimal(lines: Sequence[bytes], next_line: bytes) -> bool:
     """Return whether distinct lines of equal length are bytes as hexadecimal digits.
 
-    There are several lines, with letters as well as digits, and they are not SHA-256 digests.
+    There must be several lines, with letters as well as digits, that are not SHA-256 digests.
     """
     joined = b"".join(lines)
     n_digits = _count(joined, _DIGITS)
+    may_be_digests = len(lines[0]) == _SHA256_DIGITS and not _ends_hexadecimal(next_line)
     return (
         _count(joined, _HEXADECIMAL) == len(joined)
         and 0.1 * len(joined) <= n_digits <= 0.97 * len(joined)
         and len(lines) > 1
-        and (len(lines[0]) != _SHA256_DIGITS or _ends_hexadecimal(next_line))
+        and not may_be_digests
     )
 
 
@@ -296,28 +288,30 @@ def _ends_hexadecimal(line: bytes) -> bool:
 def _is_base64(lines: Sequence[bytes], next_line: bytes) -> bool:
     """Return whether distinct lines of equal length are base64.
 
-    Base64 has capitals, small letters and digits. It has more capitals than names in camel case, or
-    changes more often between kinds of characters.
+    Base64 has capitals, small letters and digits, and changes often between these kinds.
     """
     if len(lines[0]) % 4:
         return False
     if len(lines) == 1 and not (next_line.endswith(b"=") and _ends_base64(next_line)):
         return False
     joined = b"".join(lines)
+    # proportions of the characters
     lower = _count(joined, _LOWER) / len(joined)
     upper = _count(joined, _UPPER) / len(joined)
     digits = _count(joined, _DIGITS) / len(joined)
     changes = _count_changes(joined.translate(_CHARACTER_KINDS)) / len(joined)
+    may_be_camel_case = upper < 0.2 and changes < 0.45
     return (
-        min(lower, upper) >= 0.04
+        lower >= 0.04
+        and upper >= 0.04
         and digits >= 0.01
         and changes >= 0.2
-        and (upper >= 0.2 or changes >= 0.45)
+        and not may_be_camel_case
     )
 
 
 def _ends_base64(line: bytes) -> bool:
-    """Return whether a line may be the shorter last line of base64, and is not a word."""
+    """Return whether a line that is not a word may be the shorter last line of base64."""
     is_word = line.isalpha() and (line.islower() or line.isupper() or line.istitle())
     return len(line) < _MAX_LINE_CHARS and _BASE64_END.fullmatch(line) is not None and not is_word
 
@@ -328,4 +322,5 @@ def _count_changes(text: bytes) -> int:
 
 
 def _count(text: bytes, characters: bytes) -> int:
+    """Return the number of bytes of a text that are any of the characters."""
     return len(text) - len(text.translate(None, characters))

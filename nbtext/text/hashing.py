@@ -1,8 +1,8 @@
-"""Hash tables on whole arrays: `KeyTable` maps 64-bit keys to dense ids, `group_keys` groups them.
+"""Hash tables on whole arrays: `KeyTable` maps 64-bit keys to dense ids, `group_keys` groups keys.
 
-Both use open addressing with multiply-shift hashing (Dietzfelbinger et al. 1997) and probe for all
-keys at once. Keys are compared exactly, not as digests, so different keys are never confused. The
-multiplier is random. It changes the number of probes, not the results.
+Both hash by a random multiplier and a shift (Dietzfelbinger et al. 1997), and probe for all keys at
+once. `KeyTable` uses open addressing. Keys are compared exactly, so different keys are never
+confused. The multiplier changes the number of probes, not the results.
 """
 
 # `take` takes two thirds of the time of indexing with positions, `compress` a fifth of the time
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyInts, Ids, Ints, Keys
 
 EMPTY_KEY = np.uint64(0)
-"""The only key that cannot be stored: it has id 0, which marks a free slot."""
+"""The only key that cannot be stored, because its id 0 marks a free slot."""
 
 _HALF_BITS = np.uint64(32)
 _LOWER_HALF = np.uint64(2**32 - 1)
 
 
 def pair(first: AnyInts, second: AnyInts) -> Keys:
-    """Return a non-zero key for each pair of ids below 2**31; keys have the order of the pairs."""
-    upper = (first.astype(np.uint64) + np.uint64(1)) << _HALF_BITS  # never zero
+    """Return a non-zero key for each pair of ids below 2**31. Keys sort like the pairs."""
+    upper = (first.astype(np.uint64) + np.uint64(1)) << _HALF_BITS  # + 1, so that no key is zero
     return upper | second.astype(np.uint64)
 
 
@@ -43,14 +43,14 @@ def _random_multiplier() -> np.uint64:
 
 
 class KeyTable:
-    """Map from 64-bit keys to ids, from 1 up.
+    """Map from 64-bit keys to the ids 1, 2, 3, ….
 
-    Slots contain only ids; the keys are stored by id. So frequent keys, which usually come first,
-    are close together in memory.
+    Slots contain ids, and keys are stored by id. So frequent keys, which usually come first, are
+    close together in memory.
     """
 
     def __init__(self, bits: int = 12) -> None:
-        """Make a table of 2**bits slots, which grows when a quarter of them is used."""
+        """Make a table of 2**bits slots, which grows when a quarter of the slots is used."""
         self._multiplier = _random_multiplier()
         self._stored = np.empty(0, np.uint64)
         """Keys by id; the key of id 0 is `EMPTY_KEY`."""
@@ -66,13 +66,14 @@ class KeyTable:
         return self._stored[1 : self._size + 1]
 
     def intern(self, keys: Keys) -> Ids:
-        """Return the id of each key, shape (n,); add new keys. No key may be `EMPTY_KEY`."""
+        """Return the id of each key, shape (n,), and add new keys. No key may be `EMPTY_KEY`."""
         ids = self.find(keys)
         unknown = np.flatnonzero(ids == 0)
         if unknown.size:
             new_keys = keys.take(unknown)
             representatives = find_representatives(new_keys)
-            distinct = np.flatnonzero(representatives == np.arange(new_keys.size))
+            represents_itself = representatives == np.arange(new_keys.size)
+            distinct = np.flatnonzero(represents_itself)
             first_id = self._size + 1
             new_ids = np.empty(new_keys.size, np.int32)  # read only where it is written to
             new_ids[distinct] = np.arange(first_id, first_id + distinct.size)
@@ -84,7 +85,7 @@ class KeyTable:
         """Return the id of each key, 0 for unknown keys, shape (n,)."""
         slots = self._find_first_slots(keys)
         ids = self._ids.take(slots)
-        # The first slot of a mismatched key is free (id 0) or contains another key.
+        # The first slot of a mismatched key is free (id 0), or contains another key and is probed.
         mismatched = np.flatnonzero(self._stored.take(ids) != keys)
         pending = mismatched.compress(ids.take(mismatched) != 0)
         slots = slots.take(pending)
@@ -101,27 +102,27 @@ class KeyTable:
         return ids
 
     def _append(self, keys: Keys) -> None:
-        """Store distinct new keys; grow the table so that at most a quarter of its slots is used.
+        """Store distinct new keys, and grow the table if over a quarter of its slots is used.
 
-        A slot costs only 4 bytes, and with so many free slots second probes are rare.
+        With so many free slots of only 4 bytes, second probes are rare.
         """
-        first = self._size + 1
+        first_id = self._size + 1
         self._size += keys.size
         if self._size >= self._stored.size:
             # the smallest table with at least four slots for each key
             self._allocate(bits=int(self._size * 4 - 1).bit_length())
-            self._write_ids(self._stored[1:first], 1)
-        self._stored[first : self._size + 1] = keys
-        self._write_ids(keys, first)
+            self._write_ids(self._stored[1:first_id], first_id=1)
+        self._stored[first_id : self._size + 1] = keys
+        self._write_ids(keys, first_id)
 
-    def _write_ids(self, keys: Keys, first: int) -> None:
-        """Write the ids of distinct keys, counted from ``first``, into free slots.
+    def _write_ids(self, keys: Keys, first_id: int) -> None:
+        """Write the ids of distinct keys, counted from ``first_id``, into free slots.
 
-        If several keys have the same slot, all but one of them try the next slot. The id that is
+        If several keys have the same slot, all but one key try the next slot. The id that is
         written last stays, so ids are written backwards: early keys are frequent, and the first
         probe should find them.
         """
-        ids = np.arange(first, first + keys.size, dtype=np.int32)[::-1]
+        ids = np.arange(first_id, first_id + keys.size, dtype=np.int32)[::-1]
         slots = self._find_first_slots(keys[::-1])
         while ids.size:
             free = np.flatnonzero(self._ids.take(slots) == 0)
@@ -131,11 +132,11 @@ class KeyTable:
             slots = (slots.take(unplaced) + 1) & self._slot_mask
 
     def _find_first_slots(self, keys: Keys) -> Ints:
-        """Return the slot in which to look for each key first: the upper bits of a product."""
+        """Return the first slot to probe for each key: the upper bits of key times multiplier."""
         return ((keys * self._multiplier) >> self._shift).view(np.int64)
 
     def _allocate(self, bits: int) -> None:
-        """Make 2**bits free slots, with place for a quarter as many keys; keep the stored keys."""
+        """Replace all slots by 2**bits free slots, with space for a quarter as many stored keys."""
         # zeros take no memory until they are written to
         stored = np.zeros((1 << (bits - 2)) + 1, np.uint64)
         stored[: self._stored.size] = self._stored
@@ -148,7 +149,7 @@ class KeyTable:
 def group_keys(keys: AnyInts) -> tuple[Ints, Ints]:
     """Return the position of one occurrence of each distinct key, and how often the key occurs.
 
-    Positions are ascending; both arrays have shape (n_distinct,).
+    Positions are ascending. Both arrays have the shape (n_distinct,).
     """
     unsigned = keys.astype(np.uint64, copy=False)
     occurrences = np.bincount(find_representatives(unsigned), minlength=keys.size)
@@ -159,22 +160,22 @@ def group_keys(keys: AnyInts) -> tuple[Ints, Ints]:
 def find_representatives(keys: Keys) -> Ints:
     """Return for each key the position of one occurrence, the same for equal keys, shape (n,).
 
-    Equal keys have the same slot of a table. Keys that lost their slot to another key try again
-    with another multiplier. This is several times as fast as sorting.
+    Equal keys have the same slot of a table. The key that is written last owns the slot. Other keys
+    try again with another multiplier. This is several times as fast as sorting.
     """
     # two to four times as many slots as keys
     bits = max(int(keys.size).bit_length() + 1, 4)
     shift = np.uint64(64 - bits)
     slot_owners = np.empty(1 << bits, np.int64)  # read only where it is written to
-    result = np.empty(keys.size, np.int64)
+    representatives = np.empty(keys.size, np.int64)
     pending = np.arange(keys.size)
     pending_keys = keys
     while pending.size:
         slots = ((pending_keys * _random_multiplier()) >> shift).view(np.int64)
         slot_owners[slots] = pending
-        winners = slot_owners.take(slots)
-        result[pending] = winners
-        lost = np.flatnonzero(keys.take(winners) != pending_keys)
-        pending = pending.take(lost)
-        pending_keys = pending_keys.take(lost)
-    return result
+        owners = slot_owners.take(slots)
+        representatives[pending] = owners  # overwritten later if the owner is another key
+        without_slot = np.flatnonzero(keys.take(owners) != pending_keys)
+        pending = pending.take(without_slot)
+        pending_keys = pending_keys.take(without_slot)
+    return representatives

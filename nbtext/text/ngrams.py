@@ -1,6 +1,6 @@
 """Make n-grams of adjacent terms, and character n-grams of words.
 
-N-grams are of terms that are adjacent in a document after stop words are dropped.
+Terms are adjacent if no other term is between them; dropped stop words may be.
 
 Character n-grams are counted in addition to words, so that words with similar spelling share terms.
 As in fastText (P. Bojanowski, E. Grave, A. Joulin, T. Mikolov, Enriching word vectors with subword
@@ -33,7 +33,7 @@ WILDCARD = "*"
 """Marks where the word continues. Every character n-gram has at least one wildcard."""
 
 _NO_NGRAM = -2
-"""Takes the place of the id of an n-gram that would cross the end of a document."""
+"""Stands for an n-gram that would cross the end of a document."""
 
 
 def add_ngrams(
@@ -41,9 +41,9 @@ def add_ngrams(
 ) -> TermSequence:
     """Return the sequence with its 2- to ``order``-grams, each after its first term.
 
-    An n-gram is the pair of its first n − 1 terms, an (n − 1)-gram, and its last term.
-    ``find_pairs`` returns the id of the n-gram, or `UNKNOWN_TERM`. With ``n_starts``, return only
-    terms and n-grams that start with the first ``n_starts`` terms.
+    An n-gram is the pair of an (n − 1)-gram and the last term. ``find_pairs`` returns the id of the
+    n-gram, or `UNKNOWN_TERM`. With ``n_starts``, return only terms and n-grams that start with the
+    first ``n_starts`` terms.
     """
     if order == 1:
         return sequence
@@ -55,15 +55,17 @@ def add_ngrams(
         prefixes = columns[-1][:n_ngrams]
         last_terms = terms[n - 1 :]
         is_within_document = documents[n - 1 :] == documents[:n_ngrams]
-        is_known = is_within_document & (prefixes >= 0) & (last_terms >= 0)
-        column = np.full(terms.size, _NO_NGRAM)
-        column[:n_ngrams][is_within_document] = UNKNOWN_TERM
-        column[:n_ngrams][is_known] = find_pairs(prefixes[is_known], last_terms[is_known])
-        columns.append(column)
-    ids = np.stack(columns, axis=1)[:n_starts].ravel()
-    is_ngram = ids != _NO_NGRAM
+        # ids of known parts; the other ids are `UNKNOWN_TERM` and `_NO_NGRAM`
+        are_parts_known = is_within_document & (prefixes >= 0) & (last_terms >= 0)
+        ngrams = np.full(n_ngrams, _NO_NGRAM)
+        ngrams[is_within_document] = UNKNOWN_TERM
+        ngrams[are_parts_known] = find_pairs(prefixes[are_parts_known], last_terms[are_parts_known])
+        no_ngrams = np.full(terms.size - n_ngrams, _NO_NGRAM)
+        columns.append(np.append(ngrams, no_ngrams))
+    ids = np.stack(columns, axis=1)[:n_starts].ravel()  # term by term
+    is_id = ids != _NO_NGRAM
     start_documents = np.repeat(documents[:n_starts], order)
-    return TermSequence(start_documents[is_ngram], ids[is_ngram])
+    return TermSequence(start_documents[is_id], ids[is_id])
 
 
 def make_char_ngrams(word: str, sizes: range) -> list[str]:
@@ -97,7 +99,9 @@ def parse_ngram_sizes(span: str) -> range:
     (range(3, 6), range(4, 5))
     """
     min_size, _, max_size = span.partition("-")
-    return range(int(min_size), int(max_size or min_size) + 1)
+    if not max_size:
+        max_size = min_size
+    return range(int(min_size), int(max_size) + 1)
 
 
 class CharNgramAnalyzer(Analyzer):
@@ -113,7 +117,9 @@ class CharNgramAnalyzer(Analyzer):
         find_terms: FindTerms,
         unspaced: str = WORDS,
     ) -> None:
-        super().__init__(stop_words, list, find_terms, WORDS if unspaced == WORDS else RUNS)
+        if unspaced != WORDS:
+            unspaced = RUNS
+        super().__init__(stop_words, stem=list, find_terms=find_terms, unspaced=unspaced)
         self._sizes = sizes
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:

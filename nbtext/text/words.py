@@ -1,13 +1,13 @@
 """Split texts into words; load stop lists and stemmers.
 
-A word is a run of at least two Unicode letters, digits, combining marks and apostrophes inside
-("don't") that starts with a letter or digit; or a pictograph such as an emoji, without modifiers of
-its colour. Compatibility forms are unified (NFKC), case is folded, invisible format characters are
-removed.
+A word is a run of at least two Unicode letters, digits, combining marks and inner apostrophes
+("don't") that starts with a letter or digit. A pictograph such as an emoji, without modifiers of
+its colour, is a word too. Compatibility forms are unified (NFKC), case is folded, and invisible
+format characters are removed.
 
 Normalising takes quadratic time in the number of successive combining marks. So a combining
-grapheme joiner is inserted after every 30, as in the Stream-Safe Text Format (Unicode Standard
-Annex #15, section 13). It stays in the word.
+grapheme joiner is inserted after every 30 marks, as in the Stream-Safe Text Format (Unicode
+Standard Annex #15, section 13). The joiner stays in the word.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _MAX_NON_STARTERS = 30
 _JOINER = "\u034f"
 """The combining grapheme joiner."""
 _MANY_MARKS = re.compile("[\\W\uff9e\uff9f]{14}")
-"""Matches wherever more than 30 non-starters may follow one another.
+"""Matches in every text in which more than 30 non-starters follow one another.
 
-14 marks decompose into at most 28 non-starters, and the letter before them ends with at most three.
-U+FF9E and U+FF9F are marks that `re` calls letters.
+13 marks decompose into at most 26 non-starters, and the letter before them ends with at most three.
+U+FF9E and U+FF9F are marks that `re` counts as letters.
 """
 
 MISREAD_ENCODINGS = {"hungarian": "iso-8859-2", "turkish": "iso-8859-9"}
-"""True encodings of lists that `stop-words` decoded as Latin-1 (with "õ" for "ő")."""
+"""True encodings of the lists of `stop-words` that were decoded as Latin-1, with "õ" for "ő"."""
 
 _FIRST_PICTOGRAPH = 0x1F000
 _OLDER_PICTOGRAPHS = range(0x2600, 0x27C0)
@@ -67,7 +67,7 @@ class _TranslationTable(dict[int, str]):
 
 
 def _remove_invisible(character: str) -> str:
-    """Return a character, or nothing for a soft hyphen, joiner or direction mark."""
+    """Return the character, or "" for a format character, such as a soft hyphen or joiner."""
     return "" if category(character) == "Cf" else character
 
 
@@ -78,7 +78,7 @@ def is_emoji(character: str) -> bool:
 
 
 def _separate_words(character: str) -> str:
-    """Return a character of words, with spaces around a pictograph; a space for any other."""
+    """Return a character of words, a pictograph between spaces, or a space for other characters."""
     if is_emoji(character):
         return f"{_SPACE}{character}{_SPACE}"
     kind = category(character)
@@ -96,18 +96,17 @@ class _NonStarters(NamedTuple):
     """Number of non-starters before the first starter."""
     n_last: int
     """Number of non-starters after the last starter."""
-    is_only: bool
-    """Whether there are only non-starters; they are then the first as well as the last."""
+    has_starter: bool
+    """Without a starter, both numbers are the number of all non-starters."""
 
 
 @cache
 def _count_non_starters(character: str) -> _NonStarters:
-    """Return the numbers of non-starters at the start and at the end of a character."""
     classes = [combining(code_point) for code_point in normalize("NFKD", character)]
     starters = [index for index, combining_class in enumerate(classes) if combining_class == 0]
     if not starters:
-        return _NonStarters(len(classes), len(classes), is_only=True)
-    return _NonStarters(starters[0], len(classes) - starters[-1] - 1, is_only=False)
+        return _NonStarters(len(classes), len(classes), has_starter=False)
+    return _NonStarters(starters[0], len(classes) - starters[-1] - 1, has_starter=True)
 
 
 _VISIBLE_CHARACTERS = _TranslationTable(_remove_invisible)
@@ -153,7 +152,7 @@ def split_candidates(text: str) -> list[str]:
 
 
 def _fold(text: str) -> str:
-    """Return a text normalised and case-folded; the Turkish İ becomes i."""
+    """Return a text normalised and case-folded, with i for the Turkish İ."""
     visible = text.translate(_VISIBLE_CHARACTERS)
     folded = normalize("NFKC", _make_stream_safe(visible)).casefold()
     if _DOT_ABOVE in folded:
@@ -171,7 +170,7 @@ def _trim(piece: str) -> str:
 
 
 def _make_stream_safe(text: str) -> str:
-    """Insert a combining grapheme joiner where more than 30 non-starters would follow one another.
+    """Return a text with a combining grapheme joiner after every 30 successive non-starters.
 
     Source: Unicode Standard Annex #15, UAX15-D4.
     """
@@ -180,14 +179,14 @@ def _make_stream_safe(text: str) -> str:
     characters = []
     n_non_starters = 0
     for character in text:
-        counted = _count_non_starters(character)
-        if n_non_starters + counted.n_first > _MAX_NON_STARTERS:
+        non_starters = _count_non_starters(character)
+        if n_non_starters + non_starters.n_first > _MAX_NON_STARTERS:
             characters.append(_JOINER)
             n_non_starters = 0
         characters.append(character)
-        if not counted.is_only:
+        if non_starters.has_starter:
             n_non_starters = 0
-        n_non_starters += counted.n_last
+        n_non_starters += non_starters.n_last
     return "".join(characters)
 
 
@@ -195,9 +194,9 @@ def load_stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
     """Return a stop list, sorted, with its words normalised.
 
     ``name`` is a language, ``none``, ``default`` (the list of ``language``), the path of a file of
-    words separated by white space, or a tuple of the words themselves. Languages without spaces
-    have an empty list. Raise `UsageError` if the list or file does not exist, and `PathError` if
-    the file cannot be read.
+    words separated by white space, or a tuple of the words. Languages without spaces have an empty
+    list. Raise `UsageError` if the list or file does not exist, and `PathError` if the file cannot
+    be read.
     """
     if name == "default":
         name = language
@@ -211,9 +210,9 @@ def load_stop_words(name: str | tuple[str, ...], language: str) -> list[str]:
 
 @cache
 def _load_language_stop_words(language: str) -> list[str]:
-    """Return the stop list of a language, cached because each training loads it."""
+    """Return the stop list of a language. Each training loads the list, so it is cached."""
     if language == "english":
-        # closed word classes only: the English list of `stop-words` includes "computer" and "fire"
+        # the English list of `stop-words` includes nouns such as "computer" and "fire"
         text = _read(f"{os.path.dirname(__file__)}/stop_words_english.txt")
     else:
         from stop_words import get_stop_words
@@ -224,9 +223,9 @@ def _load_language_stop_words(language: str) -> list[str]:
 
 
 def _decode_again(word: str, encoding: str) -> str:
-    """Return a word that was decoded as Latin-1 in its true encoding.
+    """Return a word that was decoded as Latin-1, decoded in its true encoding.
 
-    A word that is not Latin-1 was decoded correctly and is returned unchanged.
+    A word that is not Latin-1 was decoded correctly, and is returned unchanged.
     """
     try:
         return word.encode("latin-1").decode(encoding)
@@ -256,11 +255,11 @@ def _read(path: str) -> str:
 def load_stemmer(name: str, language: str) -> Callable[[list[str]], list[str]]:
     """Return a function from words to their stems, for the value ``name`` of the stemmer setting.
 
-    ``snowball`` is Snowball's algorithm for ``language``. In languages without spaces, words stay
-    unchanged. A word whose stem would be empty stays unchanged too.
+    ``snowball`` is Snowball's algorithm for ``language``, and keeps words of languages without
+    spaces unchanged. A word whose stem would be empty stays unchanged.
     """
     if name == "none" or (name == "snowball" and language in UNSPACED_LANGUAGES):
-        return list
+        return list  # the same words
     if name in NLTK_STEMMERS:
         return _load_nltk_stemmer(NLTK_STEMMERS[name])
     return _load_snowball_stemmer(language if name == "snowball" else name)
@@ -278,7 +277,7 @@ def _load_nltk_stemmer(path: str) -> Callable[[list[str]], list[str]]:
 def _load_snowball_stemmer(algorithm: str) -> Callable[[list[str]], list[str]]:
     from Stemmer import Stemmer
 
-    snowball = Stemmer(algorithm, 0)  # without cache, since each word comes once
+    snowball = Stemmer(algorithm, maxCacheSize=0)  # because each word comes once
 
     def stem_words(words: list[str]) -> list[str]:
         stems: list[str] = snowball.stemWords(words)
