@@ -273,7 +273,7 @@ class Attributes(NamedTuple):
 NO_ATTRIBUTES = Attributes()
 
 
-def _split_columns(setting: str) -> Columns:
+def _split_columns(setting: str | None) -> Columns:
     if not setting:
         return ()
     return tuple(setting.split(","))

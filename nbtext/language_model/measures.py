@@ -1,14 +1,17 @@
 """Measures of language models: how well they predict text and fit the counts, in nats.
 
-- Perplexity of held-out text: the number of equally probable terms that would be as hard to
-  predict. Sources: D. Jurafsky, J. Martin, Speech and language processing (2009), section 4.4;
-  F. Jelinek and others (1977).
+- Perplexity of held-out text: the number of equally probable terms that are as hard to predict.
+  Sources: D. Jurafsky, J. Martin, Speech and language processing (2009), section 4.4; F. Jelinek
+  and others (1977).
 - Evidence, AIC and BIC of class prior and language models. They compare settings over the same
   counts, but not vocabularies, selections or n-grams of different size. Sources: Gambosi's notes,
   "Model selection"; H. Akaike, A new look at the statistical model identification (1974);
-  G. Schwarz, Estimating the dimension of a model (1978).
+  G. Schwarz, Estimating the dimension of a model (1978); C. Manning, P. Raghavan, H. Schütze,
+  Introduction to Information Retrieval (IIR), for the example.
 - Posterior probabilities of models and Bayes factors. Sources: Gambosi's notes, "Model selection";
   R. Kass, A. Raftery, Bayes factors (1995), section 3.2 for the words.
+
+A cell is a pair of a term and a class with a count above 0.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ class HeldOutText(NamedTuple):
     unknown: Ints
     """Tokens of terms that the language models do not contain."""
     log_likelihood: Floats
-    """Σ log φ_jk of all tokens, in nats. −inf if a token has probability 0."""
+    """Σ log φ_jk of all tokens, in nats; −inf if a token has probability 0."""
 
     @classmethod
     def empty(cls, n_classes: int) -> HeldOutText:
@@ -51,7 +54,7 @@ class HeldOutText(NamedTuple):
 
     def merge(self, text: HeldOutText) -> HeldOutText:
         """Return the sums over the documents of both texts."""
-        return HeldOutText._make(map(np.add, self, text))
+        return HeldOutText(*map(np.add, self, text))  # field by field
 
     @property
     def perplexity(self) -> Floats:
@@ -60,7 +63,7 @@ class HeldOutText(NamedTuple):
 
 
 def perplexity(log_likelihood: Floats, tokens: Ints) -> Floats:
-    """Return exp(−log L / n) for n tokens of likelihood L: nan for no tokens, inf if L is 0.
+    """Return exp(−log L / n) for n tokens of likelihood L; nan if n is 0, inf if L is 0.
 
     Three tokens, each of probability 1/4:
 
@@ -80,33 +83,37 @@ def measure_held_out_text(
     that occurs in no training document.
     """
     n_classes = models.statistics.n_classes
-    matrix = matrix.select_terms(~mask_categories(models.statistics.vocabulary))
-    known_matrix = matrix.select_terms(models.selected)
-    unknown_tokens = matrix.known_tokens - known_matrix.known_tokens + matrix.unknown_tokens
-    log_likelihood = _sum_log_likelihoods(models, known_matrix, classes)
-    class_unknown = np.bincount(classes, unknown_tokens, n_classes).astype(np.int64)
+    text_matrix = matrix.select_terms(~mask_categories(models.statistics.vocabulary))
+    selected_matrix = text_matrix.select_terms(models.selected)
+    selected_tokens = selected_matrix.known_tokens
+    tokens = text_matrix.known_tokens + text_matrix.unknown_tokens
+    class_unknown = np.bincount(classes, tokens - selected_tokens, n_classes).astype(np.int64)
+    log_likelihood = _sum_log_likelihoods(models, selected_matrix, classes)
     log_likelihood += times_log(class_unknown, models.estimate_log_unseen_probability())
-    tokens = known_matrix.known_tokens + unknown_tokens
     return HeldOutText(
-        np.bincount(classes, minlength=n_classes),
-        np.bincount(classes, tokens, n_classes).astype(np.int64),
-        class_unknown,
-        log_likelihood,
+        documents=np.bincount(classes, minlength=n_classes),
+        tokens=np.bincount(classes, tokens, n_classes).astype(np.int64),
+        unknown=class_unknown,
+        log_likelihood=log_likelihood,
     )
 
 
 def _sum_log_likelihoods(
-    models: LanguageModels, known: DocumentTermMatrix, classes: Ints
+    models: LanguageModels, matrix: DocumentTermMatrix, classes: Ints
 ) -> Floats:
-    """Return Σ log φ_jk of known tokens by the class of their document, shape (n_classes,)."""
+    """Return Σ log φ_jk of the matrix' tokens by the class of the document, shape (n_classes,).
+
+    The terms of the matrix are selected terms.
+    """
     statistics = models.statistics
-    entry_classes = classes[known.entry_documents]
-    cells = find_sorted(statistics.cell_keys, pair(known.terms, entry_classes))
-    # Index −1, of a term that the class does not contain, finds the 0 at the end.
-    counts = np.append(statistics.cell_counts, 0)[cells]
+    entry_classes = classes[matrix.entry_documents]
+    cells = find_sorted(statistics.cell_keys, pair(matrix.terms, entry_classes))
+    has_cell = cells >= 0
+    counts = np.zeros_like(statistics.cell_counts, shape=cells.size)
+    counts[has_cell] = statistics.cell_counts[cells[has_cell]]
     class_tokens = models.class_tokens[entry_classes]
-    log_probability = log(models.estimate_probability(known.terms, counts, class_tokens))
-    sums = np.bincount(entry_classes, known.counts * log_probability, statistics.n_classes)
+    log_probability = log(models.estimate_probability(matrix.terms, counts, class_tokens))
+    sums = np.bincount(entry_classes, matrix.counts * log_probability, statistics.n_classes)
     return sums.astype(np.float64)
 
 
@@ -125,16 +132,16 @@ class MaximumLikelihoodFit(NamedTuple):
     n_parameters: int
     """|θ|, the number of free parameters."""
     n_observations: float
-    """n of the BIC: tokens for a text, documents for anything else."""
+    """n of the BIC: the number of tokens of texts, otherwise of documents."""
 
     @property
     def aic(self) -> float:
-        """AIC = 2 |θ| − 2 log L; lower is better."""
+        """AIC = 2 |θ| − 2 log L. Lower is better."""
         return 2 * self.n_parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """BIC = |θ| log n − 2 log L; lower is better."""
+        """BIC = |θ| log n − 2 log L. Lower is better."""
         log_n = float(np.log(max(self.n_observations, 1)))
         return self.n_parameters * log_n - 2 * self.log_likelihood
 
@@ -144,7 +151,7 @@ class ComponentFit(NamedTuple):
 
     component: str
     evidence: Floats | None
-    """Log evidence of each class, in nats, shape (n_classes,). None without a prior."""
+    """Log evidence of each class, in nats, shape (n_classes,). None if there is no prior."""
     fit: MaximumLikelihoodFit
 
 
@@ -152,8 +159,8 @@ def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
     """Return log p(counts_k | α) of each class, in nats, shape (n_classes,).
 
     log p = log Γ(α_0) − log Γ(N_k + α_0) + Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)], where α are the
-    pseudo-counts and seed words of the class, plus 1 under MAP. Return None without a prior: for
-    maximum likelihood, and without pseudo-counts. A class has −inf if one of its terms has α_j = 0.
+    pseudo-counts and seed words of the class, plus 1 under MAP. Return None if there is no prior:
+    for maximum likelihood, or if all α_j are 0. A class has −inf if one of its terms has α_j = 0.
 
     IIR, example 13.1, with V = 6 and α_j = 1. Class no has 3 tokens of different terms:
     1·1·1 / (6·7·8) = 1/336. Class yes has one term 5 times and three terms once, 8 tokens:
@@ -170,33 +177,40 @@ def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
     statistics = models.statistics
     observed = statistics.observed_counts
     mode_shift = float(models.estimate == "map")
-    all_pseudo_counts = models.smoothing + models.term_pseudo_counts.pseudo_counts.sum()
-    if models.estimate == "ml" or all_pseudo_counts + mode_shift <= 0:
+    has_pseudo_counts = models.smoothing > 0 or np.any(models.term_pseudo_counts.pseudo_counts > 0)
+    if models.estimate == "ml" or not (has_pseudo_counts or mode_shift):
         return None
-    cells = models.selected[statistics.cell_terms]
-    terms = statistics.cell_terms[cells]
-    classes = statistics.cell_classes[cells]
-    counts = observed.cell_counts[cells]
-    seeds = statistics.cell_counts[cells] - counts
+    is_selected = models.selected[statistics.cell_terms]
+    terms = statistics.cell_terms[is_selected]
+    classes = statistics.cell_classes[is_selected]
+    counts = observed.cell_counts[is_selected]
+    # both have the same cells, and the difference of the counts are the seed words
+    seeds = statistics.cell_counts[is_selected] - counts
     tokens = observed.count_tokens(models.selected)
     seed_tokens = models.class_tokens - tokens
 
-    alpha = models.compute_pseudo_counts(terms) + mode_shift
-    alpha += seeds
+    alpha = models.compute_pseudo_counts(terms) + mode_shift + seeds
     alpha_0 = models.pseudo_tokens + mode_shift * models.n_outcomes + seed_tokens
     log_gains = log_rising_factorial(alpha, counts)
     term_sums = np.bincount(classes, log_gains, statistics.n_classes).astype(np.float64)
     if not models.n_outcomes:
-        return term_sums
+        return term_sums  # zeros: without outcomes, log Γ(α_0) would be infinite
     return term_sums - log_rising_factorial(alpha_0, tokens)
 
 
-def compute_label_log_evidence(kind: object, prior: Floats, class_documents: Ints) -> float | None:
+def _is_fixed(class_prior: object) -> bool:
+    """Return whether π of the setting is ``uniform`` or set by the user, not from the labels."""
+    return class_prior == "uniform" or not isinstance(class_prior, str)
+
+
+def compute_label_log_evidence(
+    class_prior: object, prior: Floats, class_documents: Ints
+) -> float | None:
     """Return log p(labels) of all documents, in nats.
 
-    ``kind`` is the setting ``class_prior``. ``smoothed:A`` is a Dirichlet prior with A for each
-    class. For a fixed π, ``uniform`` or set by the user, it is Σ_k D_k log π_k. Return None for
-    ``empirical``, which is maximum likelihood without a prior.
+    ``class_prior`` is the setting. For a fixed π, the result is Σ_k D_k log π_k. ``smoothed:A`` is
+    a Dirichlet prior with A for each class. Return None for ``empirical`` or if A is 0, which is
+    maximum likelihood without a prior.
 
     With A = 1, 3 documents of one class and 1 of another have (1·2·3)·1 / (2·3·4·5) = 1/20:
 
@@ -205,10 +219,11 @@ def compute_label_log_evidence(kind: object, prior: Floats, class_documents: Int
     >>> round(float(np.exp(-log_evidence)), 9)
     20.0
     """
-    if not isinstance(kind, str) or kind == "uniform":
+    if _is_fixed(class_prior):
         return _sum_log_likelihood(class_documents, prior)
-    _, _, pseudo_count = kind.partition(":")
-    alpha = float(pseudo_count or 0)
+    if class_prior == "empirical":
+        return None
+    alpha = float(str(class_prior).removeprefix("smoothed:"))
     if alpha <= 0:
         return None
     class_gains = log_rising_factorial(alpha, class_documents)
@@ -222,7 +237,7 @@ BAYES_FACTORS_IN_WORDS = (
     (10.0, "strong"),
     (float("inf"), "very strong"),
 )
-"""Words for the evidence for the better of two models, by the largest 2 log B that they mean.
+"""Words for the evidence for the better of two models, each with its upper limit of 2 log B.
 
 Source: Kass, Raftery (1995).
 """
@@ -234,13 +249,13 @@ class ModelPosterior(NamedTuple):
     probability: float
     """p(m | data)."""
     log_bayes_factor: float
-    """log B, in nats: log evidence of the best model minus the log evidence of this model."""
+    """log B, in nats: the log evidence of the best model minus the log evidence of this model."""
     evidence_for_best: str
-    """Words of `BAYES_FACTORS_IN_WORDS`. Empty for the best model."""
+    """Words of `BAYES_FACTORS_IN_WORDS`; empty for the best model."""
 
 
 def compute_model_posteriors(log_evidences: Sequence[float]) -> list[ModelPosterior]:
-    """Return p(m | data) = p(data | m) / Σ_l p(data | l) and Bayes factors of the best model.
+    """Return p(m | data) = p(data | m) / Σ_l p(data | l), and Bayes factors of the best model.
 
     ``log_evidences`` are in nats. A model with −inf has the probability 0. Raise `ValueError` if
     all models have −inf.
@@ -255,15 +270,16 @@ def compute_model_posteriors(log_evidences: Sequence[float]) -> list[ModelPoster
     if best == -np.inf:
         raise ValueError("the data are impossible under every model")
     log_factors = [best - log_evidence for log_evidence in log_evidences]
-    odds = [float(np.exp(-log_factor)) for log_factor in log_factors]
+    ratios = [float(np.exp(-log_factor)) for log_factor in log_factors]
+    total = sum(ratios)
     return [
-        ModelPosterior(odd / sum(odds), log_factor, _describe_bayes_factor(log_factor))
-        for odd, log_factor in zip(odds, log_factors, strict=True)
+        ModelPosterior(ratio / total, log_factor, _describe_bayes_factor(log_factor))
+        for ratio, log_factor in zip(ratios, log_factors, strict=True)
     ]
 
 
 def _describe_bayes_factor(log_factor: float) -> str:
-    """Return the words for a log Bayes factor, in nats. Empty for 0."""
+    """Return the words for a log Bayes factor in nats, or "" for 0."""
     if not log_factor:
         return ""
     return next(words for limit, words in BAYES_FACTORS_IN_WORDS if 2 * log_factor <= limit)
@@ -275,36 +291,38 @@ def measure_term_fit(models: LanguageModels) -> MaximumLikelihoodFit:
     Smoothing has no effect.
     """
     observed = models.statistics.observed_counts
-    cells = models.selected[observed.cell_terms]
-    counts = observed.cell_counts[cells]
-    tokens = observed.count_tokens(models.selected)[observed.cell_classes[cells]]
+    is_selected = models.selected[observed.cell_terms]
+    counts = observed.cell_counts[is_selected]
+    class_tokens = observed.count_tokens(models.selected)
+    tokens = class_tokens[observed.cell_classes[is_selected]]
     return MaximumLikelihoodFit(
-        _sum_log_likelihood(counts, divide_or_zero(counts, tokens)),
-        observed.n_classes * max(models.n_outcomes - 1, 0),
-        to_int_or_float(counts.sum()),
+        log_likelihood=_sum_log_likelihood(counts, divide_or_zero(counts, tokens)),
+        n_parameters=observed.n_classes * max(models.n_outcomes - 1, 0),
+        n_observations=to_int_or_float(counts.sum()),
     )
 
 
-def measure_label_fit(kind: object, prior: Floats, class_documents: Ints) -> MaximumLikelihoodFit:
+def measure_label_fit(
+    class_prior: object, prior: Floats, class_documents: Ints
+) -> MaximumLikelihoodFit:
     """Return log L = Σ_k D_k log π_k and |θ| = K − 1 of the class prior.
 
-    ``kind`` is the setting ``class_prior``. A fixed π, ``uniform`` or set by the user, has no free
-    parameters.
+    ``class_prior`` is the setting. A fixed π has no free parameters.
     """
     n_documents = class_documents.sum()
     probabilities = prior
     n_parameters = 0
-    if isinstance(kind, str) and kind != "uniform":
+    if not _is_fixed(class_prior):
         probabilities = class_documents / max(n_documents, 1)
         n_parameters = class_documents.size - 1
     return MaximumLikelihoodFit(
-        _sum_log_likelihood(class_documents, probabilities),
-        n_parameters,
-        to_int_or_float(n_documents),
+        log_likelihood=_sum_log_likelihood(class_documents, probabilities),
+        n_parameters=n_parameters,
+        n_observations=to_int_or_float(n_documents),
     )
 
 
 def _sum_log_likelihood(counts: Numbers, probabilities: Floats) -> float:
-    """Return Σ m log p over counts m above 0. It is −inf if the p of such a count is 0."""
+    """Return Σ m log p over counts m above 0, −inf if the p of such a count is 0."""
     occurs = counts > 0
     return float(counts[occurs] @ log(probabilities[occurs]))
