@@ -246,7 +246,11 @@ def test_own_pseudo_counts_equal_to_the_default_are_dropped() -> None:
     own = TermPseudoCounts.from_mapping({7: 2.0, 3: 0.5, 5: 1.0}, 1.0)
     assert (own.terms.tolist(), own.pseudo_counts.tolist()) == ([3, 7], [0.5, 2.0])
     assert own.look_up(np.array([9, 7, 0, 3, 3]), 1.0).tolist() == [1.0, 2.0, 1.0, 0.5, 0.5]
-    assert (own.minimum(1.0), own.minimum(0.25), NO_TERM_PSEUDO_COUNTS.minimum(1.0)) == (
+    assert (
+        own.find_minimum(1.0),
+        own.find_minimum(0.25),
+        NO_TERM_PSEUDO_COUNTS.find_minimum(1.0),
+    ) == (
         0.5,
         0.25,
         1.0,

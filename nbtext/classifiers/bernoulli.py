@@ -166,7 +166,7 @@ class BernoulliNaiveBayes(LabelClassifier):
         contain.
         """
         scores, lengths = super().joint_log_likelihood(matrix)
-        min_pseudo_count = self.training.term_pseudo_counts.minimum(self.training.smoothing)
+        min_pseudo_count = self.training.term_pseudo_counts.find_minimum(self.training.smoothing)
         # Rounding of the sum with a count loses a tiny pseudo-count.
         is_unsmoothed = min_pseudo_count + 1 == 1
         if is_unsmoothed:

@@ -124,7 +124,7 @@ class ComplementNaiveBayes(WeightedCountsClassifier):
 
         Otherwise a term that occurs in only one class would decide without all other terms.
         """
-        if not self.training.term_pseudo_counts.minimum(self.training.smoothing) > 0:
+        if not self.training.term_pseudo_counts.find_minimum(self.training.smoothing) > 0:
             raise UsageError(
                 "--classifier complement needs smoothing",
                 hint="set --smoothing to a number above 0, and remove --set estimate=ml",

@@ -5,7 +5,8 @@ The multinomial and complement classifiers, attributes, inspection and selection
 Symbols: m_jk occurrences of term j in class k, N_k tokens of class k, V terms, α the Dirichlet
 parameters, α_0 their sum. The α_j may be equal, in proportion to the whole corpus, or set term by
 term. The posterior of one component of a Dirichlet is a Beta distribution,
-φ_jk ~ Beta(m_jk + α_j, N_k + α_0 − m_jk − α_j), which gives credible intervals.
+φ_jk ~ Beta(m_jk + α_j, N_k + α_0 − m_jk − α_j), from which credible intervals are computed. A cell
+is a pair of a term and a class that contains the term.
 
 Sources: G. Gambosi, Machine Learning course notes, "Probabilistic learning", for priors and
 estimates; C. Manning, P. Raghavan, H. Schütze, Introduction to Information Retrieval (IIR),
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class TermPseudoCounts:
     """Pseudo-counts A_j of single terms.
 
-    All other terms have the same pseudo-count, which is the argument ``default`` of the methods.
+    All other terms have the pseudo-count ``default``, an argument of the methods.
     """
 
     terms: Ints
@@ -61,28 +62,25 @@ class TermPseudoCounts:
         return self.terms.size
 
     def find(self, terms: Ints) -> tuple[Mask, Floats]:
-        """Find the terms that have a pseudo-count of their own.
-
-        Return a mask of them, shape (n_terms,), and their pseudo-counts in the same order.
-        """
+        """Return a mask of the terms that have an A_j, shape (n,), and the A_j of these terms."""
         indices = find_sorted(self.terms, terms)
         is_found = indices >= 0
         return is_found, self.pseudo_counts[indices[is_found]]
 
     def look_up(self, terms: Ints, default: float) -> Floats:
-        """Return A_j of terms, shape (n,)."""
-        result = np.full(terms.size, float(default))
-        is_found, pseudo_counts = self.find(terms)
-        result[is_found] = pseudo_counts
-        return result
+        """Return the A_j of terms, or ``default``, shape (n,)."""
+        pseudo_counts = np.full(terms.size, float(default))
+        is_found, found_pseudo_counts = self.find(terms)
+        pseudo_counts[is_found] = found_pseudo_counts
+        return pseudo_counts
 
     def restrict_to(self, selected: Mask) -> TermPseudoCounts:
-        """Return the pseudo-counts of selected terms; ``selected`` has the shape (n_terms,)."""
+        """Return the pseudo-counts of the selected terms, a mask of shape (n_terms,)."""
         is_selected = selected[self.terms]
         return TermPseudoCounts(self.terms[is_selected], self.pseudo_counts[is_selected])
 
-    def minimum(self, default: float) -> float:
-        """Return the smallest A_j of all terms."""
+    def find_minimum(self, default: float) -> float:
+        """Return the smallest pseudo-count of all terms."""
         return float(self.pseudo_counts.min(initial=default))
 
 
@@ -92,8 +90,8 @@ MIN_STRENGTH_PER_TERM = 1e-6
 MAX_SMOOTHING_PER_TERM = 1.0
 """Upper limit of the mean pseudo-count that automatic smoothing chooses.
 
-For few documents, a stronger prior may be the most probable. Then all classes have nearly the same
-language model, and every document gets the same prediction.
+For few documents, a stronger prior may be the most probable. With a stronger prior, all classes
+would have nearly the same language model, and all documents the same prediction.
 """
 
 
@@ -113,7 +111,7 @@ NO_TERM_PSEUDO_COUNTS = TermPseudoCounts(np.empty(0, np.int64), np.empty(0))
 
 
 def maximum_likelihood(counts: Numbers, tokens: Floats) -> Floats:
-    """Return φ_jk = m_jk / N_k. A term that the class does not contain has probability 0.
+    """Return φ_jk = m_jk / N_k, and 0 for a class without tokens.
 
     ``counts`` m_jk and ``tokens`` N_k have shapes that broadcast to the shape of φ, such as
     (n_terms, n_classes) and (n_classes,).
@@ -126,9 +124,8 @@ def maximum_a_posteriori(
 ) -> Floats:
     """Return φ_jk = (m_jk + α_j − 1) / (N_k + α_0 − V), the mode of the posterior.
 
-    Shapes are as in `maximum_likelihood`. ``alpha`` has the shape (n_terms, 1), or is one
-    number for all terms; every α_j is at least 1. The result is the `posterior_mean` of the
-    pseudo-counts α_j − 1.
+    Shapes are as in `maximum_likelihood`. ``alpha`` has the shape (n_terms, 1), or is one number
+    for all terms. Every α_j is at least 1. The result is the `posterior_mean` of α_j − 1.
     """
     return divide_or_zero(counts + (alpha - 1), tokens + (alpha_0 - n_terms))
 
@@ -138,7 +135,7 @@ def posterior_mean(
 ) -> Floats:
     """Return φ_jk = (m_jk + α_j) / (N_k + α_0), the mean of the posterior.
 
-    It is the probability that the next token is term j. Shapes are as in `maximum_a_posteriori`.
+    φ_jk is the probability that the next token is term j. Shapes are as in `maximum_a_posteriori`.
 
     >>> float(posterior_mean(np.array(5), np.array(8), 1, 6)) == (5 + 1) / (8 + 6)  # IIR ex. 13.1
     True
@@ -147,7 +144,7 @@ def posterior_mean(
 
 
 def divide_or_zero(numerator: Numbers, denominator: Numbers) -> Floats:
-    """Return the quotient, and 0 where the denominator is not above 0; the shapes broadcast."""
+    """Return the quotient, and 0 where the denominator is not above 0. The shapes broadcast."""
     zeros = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
     return np.divide(numerator, denominator, out=zeros, where=denominator > 0)
 
@@ -159,25 +156,22 @@ def log(numbers: Numbers) -> Floats:
 
 
 def times_log(number: Numbers, log_probability: Floats) -> Floats:
-    """Return n log p, and 0 where n is 0, even if log p is −inf; the shapes broadcast."""
+    """Return n log p, and 0 where n is 0, even if log p is −inf. The shapes broadcast."""
     with np.errstate(invalid="ignore"):
         return np.where(number > 0, number * log_probability, 0.0)
 
 
 MIN_CLASSES_PER_CELL = 8
-"""Number of classes per cell above which log-probabilities are computed cell by cell.
-
-A cell is a pair of a term and a class that contains the term.
-"""
+"""Number of classes per cell above which log-probabilities are computed cell by cell."""
 
 MIN_CLASSES_FOR_CELL_SUMS = 1 << 12
-"""Number of classes from which on scores may be summed over cells.
+"""Smallest number of classes for which scores may be summed over cells.
 
 With fewer classes, it is faster to sum over all classes of each term.
 """
 
 MAX_CELL_PROPORTION = 1 / 4
-"""Upper limit of the proportion of classes that contain the term of a token, for sums over cells.
+"""Upper limit, for sums over cells, of the proportion of classes that contain the term of a token.
 
 The proportion is the mean over all tokens.
 """
@@ -187,10 +181,10 @@ The proportion is the mean over all tokens.
 class LanguageModels:
     """φ: for every class a categorical distribution over the selected terms.
 
-    Pseudo-counts are what the prior adds to the counts. Under the posterior mean they are α_j, and
-    under MAP α_j − 1.
+    The prior adds pseudo-counts to the counts: α_j under the posterior mean, α_j − 1 under MAP.
 
-    IIR, example 13.1, smoothing 1, V = 6. Classes no and yes have 3 and 8 tokens, chinese 1 and 5:
+    IIR, example 13.1, with smoothing 1 and V = 6. The classes no and yes have 3 and 8 tokens, and
+    the term chinese occurs once and 5 times:
 
     >>> from fractions import Fraction
     >>> from nbtext import TextClassifier
@@ -214,23 +208,23 @@ class LanguageModels:
     smoothing: float
     """A, the pseudo-count of each term without an A_j.
 
-    With the prior shape ``background`` it is μ, and the pseudo-count of a term is μ·p(j | corpus).
+    With the prior shape ``background``, smoothing is μ, and a pseudo-count is μ·p(j | corpus).
     """
     prior_shape: str
     """``symmetric`` or ``background``."""
     estimate: str
     """``mean``, ``map`` or ``ml``."""
     term_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
-    """The A_j of single terms. Empty with the prior shape ``background``."""
+    """The A_j of single terms; empty with the prior shape ``background``."""
     n_unseen_outcomes: int = 0
     """Number of outcomes that are possible but do not occur, such as declared categories.
 
-    An unseen outcome has the pseudo-count A, but 0 with the prior shape ``background``.
+    The pseudo-count of an unseen outcome is A, but 0 with the prior shape ``background``.
     """
     extra_unseen_pseudo_counts: float = 0.0
-    """Sum, over the unseen outcomes with a pseudo-count of their own, of its difference from A."""
+    """Sum of A_j − A over the unseen outcomes with a pseudo-count A_j of their own."""
     has_declared_outcomes: bool = False
-    """True if the possible outcomes are declared, so that they are possible in any documents."""
+    """True if the possible outcomes are declared, and so do not depend on the documents."""
 
     @property
     def n_outcomes(self) -> int:
@@ -260,12 +254,12 @@ class LanguageModels:
         )
 
     def compute_leave_one_out_pseudo_tokens(self, vanishing: DocumentTermMatrix) -> Floats:
-        """Return `pseudo_tokens` without the terms that vanish with each document, (n_docs,).
+        """Return `pseudo_tokens` without each document's vanishing terms, shape (n_docs,).
 
-        ``vanishing`` are the entries of selected terms that only this document contains. Not for
+        ``vanishing`` are the entries of selected terms that only their document contains. Not for
         the prior shape ``background``.
         """
-        # Terms have a pseudo-count of their own, A_j, or the default, A.
+        # a term has its own pseudo-count A_j, or the default A
         own_pseudo_counts = self.term_pseudo_counts.restrict_to(self.selected)
         has_own, vanishing_pseudo_counts = self.term_pseudo_counts.find(vanishing.terms)
         documents = vanishing.entry_documents[has_own]
@@ -295,16 +289,15 @@ class LanguageModels:
     def estimate_probability(self, terms: Ints, counts: Numbers, tokens: Floats) -> Floats:
         """Return φ of selected terms for the given counts.
 
-        ``counts`` m have the shape (n, n_classes), or (n,) for one class of each term. ``tokens``
-        N of the classes have a shape that broadcasts to the shape of ``counts``. The result has the
-        shape of ``counts``.
+        ``counts`` m have the shape (n, n_classes), or (n,) for one class of each term. The shape of
+        ``tokens`` N broadcasts to this shape, which is also the shape of the result.
         """
         if self.estimate == "ml":
             return maximum_likelihood(counts, tokens)
         pseudo_counts = self.compute_pseudo_counts(terms)
         if counts.ndim == 2:
             pseudo_counts = pseudo_counts[:, np.newaxis]
-        # For MAP too: adding 1 to the pseudo-counts and subtracting it again would lose digits.
+        # For MAP too, because to add 1 to a pseudo-count and subtract 1 again would lose digits.
         return posterior_mean(counts, tokens, pseudo_counts, self.pseudo_tokens)
 
     def estimate_rest_probability(self, overall: LanguageModels, terms: Ints) -> Floats:
@@ -320,12 +313,13 @@ class LanguageModels:
     def estimate_log_unseen_probability(self) -> Floats:
         """Return log φ_jk of a term that occurs in no document, shape (n_classes,).
 
-        With the prior shape ``background``, the term is taken to occur once in the corpus. The
-        result is −inf under maximum likelihood.
+        With the prior shape ``background``, the term counts as if it occurred once in the corpus.
+        The result is −inf under maximum likelihood.
         """
         pseudo_count = self.smoothing
         if self.prior_shape == "background":
-            pseudo_count = self.smoothing * (1 / max(self.corpus_tokens, 1.0))
+            corpus_probability = 1 / max(self.corpus_tokens, 1.0)
+            pseudo_count = self.smoothing * corpus_probability
         tokens = self.class_tokens
         probability = divide_or_zero(
             np.full_like(tokens, pseudo_count), tokens + self.pseudo_tokens
@@ -336,8 +330,8 @@ class LanguageModels:
         """Return the probability of unseen outcomes.
 
         With the ``pseudo_counts`` of n unseen outcomes, shape (n, 1), return the probability of
-        each outcome, shape (n, n_classes). For None, return the probability of all unseen outcomes
-        together, shape (n_classes,).
+        each outcome, shape (n, n_classes). Without ``pseudo_counts``, return the sum of the
+        probabilities of all unseen outcomes, shape (n_classes,).
         """
         if pseudo_counts is None:
             total = self.n_unseen_outcomes * self.smoothing + self.extra_unseen_pseudo_counts
@@ -353,9 +347,8 @@ class LanguageModels:
     def cell_log_gains(self) -> Floats | None:
         """log(m_jk + A) − log A of each cell, shape (n_cells,).
 
-        None if scores are not summed over cells: if there are fewer classes than
-        `MIN_CLASSES_FOR_CELL_SUMS`, if pseudo-counts differ or are 0, or if more than
-        `MAX_CELL_PROPORTION` of the classes contain the term of a token, on average.
+        None if scores are not summed over cells: because of `MIN_CLASSES_FOR_CELL_SUMS` or
+        `MAX_CELL_PROPORTION`, or if pseudo-counts differ or are 0.
         """
         statistics = self.statistics
         n_classes = statistics.n_classes
@@ -376,7 +369,7 @@ class LanguageModels:
         return np.log(self.class_tokens + self.pseudo_tokens)
 
     def add_log_counts(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
-        """Add Σ_j n_jd log(m_jk + A_j) to the scores, shape (n_docs, n_classes), in nats."""
+        """Add Σ_j n_jd log(m_jk + A_j), in nats, to ``scores`` in place, (n_docs, n_classes)."""
         statistics = self.statistics
 
         def compute_log_counts(terms: Ints) -> Floats:
@@ -386,6 +379,7 @@ class LanguageModels:
         if self.cell_log_gains is None:
             add_weighted_sums(scores, matrix, statistics.n_terms, compute_log_counts)
             return
+        # n log A for all classes, and the gains of classes that contain the term
         scores += matrix.row_sums[:, np.newaxis] * np.log(self.smoothing)
         add_cell_sums(
             scores,
@@ -396,7 +390,7 @@ class LanguageModels:
         )
 
     def add_log_probabilities(self, scores: Floats, matrix: DocumentTermMatrix) -> None:
-        """Add Σ_j n_jd log φ_jk to the scores, shape (n_docs, n_classes), in nats."""
+        """Add Σ_j n_jd log φ_jk to ``scores`` in place, shape (n_docs, n_classes), in nats."""
         if self.cell_log_gains is None:
             n_terms = self.statistics.n_terms
             add_weighted_sums(scores, matrix, n_terms, self.compute_log_probability)
@@ -405,24 +399,24 @@ class LanguageModels:
         scores -= matrix.row_sums[:, np.newaxis] * self.log_totals
 
     def compute_log_probability(self, terms: Ints) -> Floats:
-        """Return log φ_jk in nats, shape (n, n_classes). It is −inf where φ_jk is 0."""
+        """Return log φ_jk in nats, shape (n, n_classes), −inf where φ_jk is 0."""
         offsets = self.statistics.term_offsets
         n_cells = int((offsets[terms + 1] - offsets[terms]).sum())
         is_dense = MIN_CLASSES_PER_CELL * n_cells >= terms.size * self.statistics.n_classes
         if is_dense or not self.has_equal_unseen_probability:
             return log(self.compute_probability(terms))
-        # Most classes do not contain a term. In these, all terms have the same probability.
+        # In classes that do not contain them, which are most classes, terms are equally probable.
         rows, classes, probability, unseen = self.estimate_cell_probabilities(terms)
         logs = np.tile(log(unseen), (terms.size, 1))
         logs[rows, classes] = log(probability)
         return logs
 
     def estimate_cell_probabilities(self, terms: Ints) -> tuple[Ints, Ints, Floats, Floats]:
-        """Return φ_jk of the cells of terms, and of classes that do not contain a term.
+        """Return (rows, classes, probability, unseen): φ_jk of cells, and of terms without cells.
 
-        The first three arrays are the index into ``terms``, the class and φ_jk of each cell, shape
-        (n_cells,). The last array is φ of any term that the class does not contain, shape
-        (n_classes,). Only if `has_equal_unseen_probability` is true.
+        The first three arrays are the index in ``terms``, the class and φ_jk of each cell, shape
+        (n_cells,). The last array is φ of any term that a class does not contain, shape
+        (n_classes,). `has_equal_unseen_probability` must be true.
         """
         cells, rows = self.statistics.find_cells(terms)
         classes = self.statistics.cell_classes[cells]
@@ -436,8 +430,8 @@ class LanguageModels:
 def compute_beta_intervals(a: Floats, b: Floats, credible: float = 0.95) -> Floats:
     """Return the central intervals of probability ``credible`` under Beta(a, b).
 
-    ``a`` and ``b`` have the same shape. The result has one more axis, of lower and upper limit. It
-    is nan where Beta(a, b) does not exist, because a or b is not above 0.
+    ``a`` and ``b`` have the same shape. The result has one more axis, of lower and upper limit.
+    Both limits are nan if a or b is not above 0, for which Beta(a, b) does not exist.
     """
     from scipy.special import betaincinv
 
@@ -466,8 +460,8 @@ def compute_beta_posteriors(
     """Return a and b of the posterior Beta(a, b) of φ_jk, both of shape (n, n_classes).
 
     With ``unseen_pseudo_counts``, shape (n, 1), return the posteriors of unseen outcomes, and
-    ignore ``terms``. a and b are nan where no posterior exists: under maximum likelihood, and
-    without pseudo-counts if the class contains the term not at all, or no other term.
+    ignore ``terms``. Without a posterior, a and b are nan: under maximum likelihood, or if there
+    are no pseudo-counts and the class contains only the term or only other terms.
     """
     if unseen_pseudo_counts is None:
         pseudo_counts = models.compute_pseudo_counts(terms)[:, np.newaxis]

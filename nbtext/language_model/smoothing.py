@@ -4,15 +4,15 @@ Automatic smoothing chooses the strength of the Dirichlet prior of the language 
 with parameters α_j = s·b_j has a base measure b, which sums to 1, and a strength s.
 
 Evidence: the counts of each class are one draw, log p(counts_k | α) = log Γ(s) − log Γ(N_k + s) +
-Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only cells with m_jk > 0 contribute, so a histogram of these
-is enough. Sums of weights work too, because Γ takes real numbers. Seed words add to the prior:
-α_j = s·b_j + A_jk. The coins of Bernoulli naive Bayes have two terms, presence and absence.
+Σ_j [log Γ(m_jk + α_j) − log Γ(α_j)]. Only counts m_jk > 0 contribute, so a histogram of these
+counts is enough. Counts may be sums of weights, because Γ takes real numbers. Seed words add to the
+prior: α_j = s·b_j + A_jk. The coins of Bernoulli naive Bayes have two terms, presence and absence.
 Sources: T. Minka, Estimating a Dirichlet distribution (2000); Gambosi's notes, "Model selection:
 evidence", "Bernoulli and Beta".
 
-Leave-one-out: L(s) = Σ_d Σ_j n_jd log φ_jc, c the class of document d, with φ from the counts of
-all other documents. Source: C. Zhai, J. Lafferty, Two-stage language models for information
-retrieval (2002), for single tokens; tokens of one document are not independent.
+Leave-one-out: L(s) = Σ_d Σ_j n_jd log φ_jc, where c is the class of document d, and φ is estimated
+from the counts of all other documents. C. Zhai, J. Lafferty, Two-stage language models for
+information retrieval (2002) leave out single tokens, but tokens of a document are not independent.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from nbtext.type_names import AnyArray, Floats, Ints, Mask, Numbers
 
 MAX_STRENGTH_PER_TERM = 1e6
-"""Upper limit of the strength by evidence, which may increase up to any strength."""
+"""Upper limit of the strength, because evidence may increase with the strength without limit."""
 
 DEFAULT_STRENGTH_PER_TERM = 0.1
-"""Strength per term if evidence or likelihood do not depend on it."""
+"""Strength per term if evidence or likelihood do not depend on the strength."""
 
 STRENGTH_PRECISION = 1e-8
 """Relative precision of the strength."""
@@ -59,38 +59,38 @@ MIN_ASYMPTOTIC_ARGUMENT = 16.0
 """Smallest argument for which the asymptotic series of log Γ is exact to the last digits."""
 
 DIGAMMA_BLOCK_SIZE = 1 << 14
-"""Numbers in one block of `digamma`. Such a block fits in the processor's cache."""
+"""Number of elements of one block of `digamma`, which fits in the processor's cache."""
 
 MAX_ROUNDING_NATS_PER_TOKEN = 1e-12
 """Largest difference of two log-likelihoods per token that is only a rounding error."""
 
 WEIGHT_DECIMALS = 6
-"""Decimals of sums of document weights, which are multiples of a millionth."""
+"""Number of decimals of document weights, to which sums of weights are rounded."""
 
 N_GRID_STRENGTHS = 49
-"""Strengths that leave-one-out tries first, eight per decade, since it may have several maxima."""
+"""Number of strengths, eight per decade, among which leave-one-out looks for the best maximum."""
 
 NO_SEEDS = np.zeros(1)
-"""Pseudo-counts if there are no seed words; the shape broadcasts to all pairs and sizes."""
+"""Pseudo-counts if there are no seed words. The shape broadcasts to all pairs and sizes."""
 
 
 class CountHistogram(NamedTuple):
     """Histogram of draws from a Dirichlet-multinomial, such as the counts of the terms of a class.
 
     It contains the distinct pairs of a count above 0 and the base measure of its term, and the
-    sizes of the draws.
+    distinct sizes of the draws.
     """
 
     counts: Numbers
     """Count of each pair, above 0, shape (n_distinct,)."""
     base_measure: Floats
-    """b of each pair, shape (n_distinct,), or (1,) if it is the same for all."""
-    cells: Numbers
+    """b of each pair, shape (n_distinct,), or (1,) if b is the same for all pairs."""
+    multiplicities: Numbers
     """Number of occurrences of each pair, shape (n_distinct,)."""
     sizes: Numbers
     """Sizes of draws in tokens, shape (n_sizes,)."""
-    draws: Numbers
-    """Number of draws of each of the sizes, shape (n_sizes,)."""
+    n_draws: Numbers
+    """Number of draws of each size, shape (n_sizes,)."""
     n_terms: int
     """Number of outcomes of a token: the selected terms, or presence and absence."""
     seeds: Floats = NO_SEEDS
@@ -113,7 +113,7 @@ def build_count_histogram(
     counts = observed.cell_counts[cells]
     if not statistics.weights.seeds:
         return _build_histogram(statistics, selected, prior_shape, terms, counts)
-    # A complex number is a pair of a count, and the pseudo-count of a seed word in the prior.
+    # Complex numbers keep each count together with the pseudo-count of the seed word.
     seeds = statistics.cell_counts[cells] - counts
     histogram = _build_histogram(statistics, selected, prior_shape, terms, counts + 1j * seeds)
     pairs: AnyArray = histogram.counts
@@ -134,7 +134,7 @@ def build_complement_histogram(
 
     There is one draw for each class. The base measure is as in `build_count_histogram`.
     """
-    # In the complements of all classes without a term, the count of the term is that in the corpus.
+    # In the complement of a class without a term, the term has the same count as in the corpus.
     has_documents = statistics.class_documents > 0
     n_classes = int(np.count_nonzero(has_documents))
     terms = np.flatnonzero(selected)
@@ -145,18 +145,18 @@ def build_complement_histogram(
 
     count_terms = np.concatenate((cell_terms, terms))
     counts = np.concatenate((cell_complements, statistics.term_counts[terms]))
-    multiplicity = np.concatenate((np.ones(cells.size, np.int64), n_without_term))
-    occurs = (counts > 0) & (multiplicity > 0)
+    multiplicities = np.concatenate((np.ones(cells.size, np.int64), n_without_term))
+    occurs = (counts > 0) & (multiplicities > 0)
     histogram = _build_histogram(
         statistics,
         selected,
         prior_shape,
         count_terms[occurs],
         counts[occurs],
-        multiplicity[occurs],
+        multiplicities[occurs],
     )
     tokens = statistics.count_tokens(selected)[has_documents]
-    return histogram._replace(sizes=tokens.sum() - tokens, draws=np.ones(n_classes))
+    return histogram._replace(sizes=tokens.sum() - tokens, n_draws=np.ones(n_classes))
 
 
 def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHistogram:
@@ -173,22 +173,22 @@ def build_coin_histogram(statistics: ClassStatistics, selected: Mask) -> CountHi
     n_terms = int(np.count_nonzero(selected))
     n_absent_terms = n_terms - np.bincount(cell_classes, minlength=statistics.n_classes)
     # in a class without the term, the term is absent from all documents
-    counts, multiplicity = _sum_multiplicities(
+    counts, multiplicities = _sum_multiplicities(
         np.concatenate((term_documents, absent_documents, n_documents)),
         np.concatenate((np.ones(2 * cells.size, np.int64), n_absent_terms)),
     )
-    sizes, draws = _sum_multiplicities(n_documents, np.full(n_documents.size, n_terms))
-    return CountHistogram(counts, np.full(1, 1 / 2), multiplicity, sizes, draws, n_terms=2)
+    sizes, n_draws = _sum_multiplicities(n_documents, np.full(n_documents.size, n_terms))
+    return CountHistogram(counts, np.full(1, 1 / 2), multiplicities, sizes, n_draws, n_terms=2)
 
 
-def _sum_multiplicities(values: Numbers, multiplicity: Ints) -> tuple[Numbers, Numbers]:
-    """Return the distinct values, and the sum of the multiplicities of each.
+def _sum_multiplicities(values: Numbers, multiplicities: Ints) -> tuple[Numbers, Numbers]:
+    """Return the distinct values, and the sum of the multiplicities of each value.
 
     Values of 0 and values of multiplicity 0 are omitted.
     """
-    occurs = (values > 0) & (multiplicity > 0)
+    occurs = (values > 0) & (multiplicities > 0)
     distinct, indices = np.unique(values[occurs], return_inverse=True)
-    return distinct, np.bincount(indices, multiplicity[occurs], distinct.size)
+    return distinct, np.bincount(indices, multiplicities[occurs], distinct.size)
 
 
 def _build_histogram(
@@ -197,29 +197,30 @@ def _build_histogram(
     prior_shape: str,
     terms: Ints,
     counts: Numbers,
-    multiplicity: Ints | None = None,
+    multiplicities: Ints | None = None,
 ) -> CountHistogram:
     """Return the histogram of counts of selected terms, with one draw for each class.
 
-    ``counts`` are the counts of ``terms``. Each count occurs as often as its ``multiplicity``, or
-    once for None.
+    ``counts`` are the counts of ``terms``. They occur as often as their multiplicities, or once if
+    ``multiplicities`` are None.
     """
     tokens = statistics.count_tokens(selected)
     n_terms = int(np.count_nonzero(selected))
+    distinct_multiplicities: Numbers
     if prior_shape == "symmetric":
         base_measure = np.full(1, 1 / max(n_terms, 1))
-        cells: Numbers
-        if multiplicity is None:
-            distinct, cells = np.unique(counts, return_counts=True)
+        if multiplicities is None:
+            distinct, distinct_multiplicities = np.unique(counts, return_counts=True)
         else:
-            distinct, cells = _sum_multiplicities(counts, multiplicity)
+            distinct, distinct_multiplicities = _sum_multiplicities(counts, multiplicities)
     else:
         count_pairs = np.stack((counts, statistics.term_counts[terms]))
         pairs, indices = np.unique(count_pairs, axis=1, return_inverse=True)
-        distinct = pairs[0]
-        base_measure = pairs[1] / (tokens.sum() or 1)
-        cells = np.bincount(indices.ravel(), multiplicity, distinct.size)
-    return CountHistogram(distinct, base_measure, cells, tokens, np.ones(tokens.size), n_terms)
+        distinct, corpus_counts = pairs
+        base_measure = corpus_counts / (tokens.sum() or 1)
+        distinct_multiplicities = np.bincount(indices.ravel(), multiplicities, distinct.size)
+    n_draws = np.ones(tokens.size)
+    return CountHistogram(distinct, base_measure, distinct_multiplicities, tokens, n_draws, n_terms)
 
 
 def log_evidence(histogram: CountHistogram, strength: float) -> float:
@@ -227,27 +228,26 @@ def log_evidence(histogram: CountHistogram, strength: float) -> float:
 
     ``strength`` is above 0. Source: Minka (2000), section 3.
 
-    One draw of 3 tokens from 2 terms, strength 2: one term occurs twice, one once. Its
-    probability as a sequence is 1·2·1 / (2·3·4) = 1/12:
+    One draw of 3 tokens from 2 terms, with strength 2: one term occurs twice, the other once. The
+    probability of the sequence is 1·2·1 / (2·3·4) = 1/12:
 
     >>> counts, ones = np.array([2, 1]), np.ones(2)
     >>> draw = CountHistogram(counts, np.full(1, 1 / 2), ones, np.array([3]), np.ones(1), 2)
     >>> round(float(np.exp(-log_evidence(draw, 2))), 9)
     12.0
     """
-    term_gains = log_rising_factorial(
-        strength * histogram.base_measure + histogram.seeds, histogram.counts
-    )
+    alpha = strength * histogram.base_measure + histogram.seeds
+    term_gains = log_rising_factorial(alpha, histogram.counts)
     size_gains = log_rising_factorial(strength + histogram.seed_sums, histogram.sizes)
-    return float(histogram.cells @ term_gains - histogram.draws @ size_gains)
+    return float(histogram.multiplicities @ term_gains - histogram.n_draws @ size_gains)
 
 
 def log_rising_factorial(start: Floats | float, steps: Numbers) -> Floats:
     """Return log Γ(x + n) − log Γ(x), the logarithm of x (x + 1) … (x + n − 1) for whole n.
 
-    ``start`` x ≥ 0 and ``steps`` n have shapes that broadcast. The result is as precise for large
-    x as for small x: for large x it is (x − ½) log(1 + n/x) + n log(x + n) − n plus a difference
-    of two short series. Source: Abramowitz, Stegun (1964), 6.1.40.
+    ``start`` x ≥ 0 and ``steps`` n have shapes that broadcast. For large x, the result is
+    (x − ½) log(1 + n/x) + n log(x + n) − n plus a difference of two short series, because a
+    difference of two values of log Γ loses digits. Source: Abramowitz, Stegun (1964), 6.1.40.
 
     >>> float(np.exp(log_rising_factorial(3, np.array(2))).round(9))  # 3 · 4
     12.0
@@ -256,7 +256,6 @@ def log_rising_factorial(start: Floats | float, steps: Numbers) -> Floats:
 
     low: Floats = np.maximum(start, MIN_ASYMPTOTIC_ARGUMENT)
     high: Floats = low + steps
-    # A difference of two values of log Γ loses digits: log Γ(10¹²) has an error of 0.002.
     asymptotic = (
         (low - 0.5) * np.log1p(steps / low)
         + steps * np.log(high)
@@ -271,26 +270,27 @@ def log_rising_factorial(start: Floats | float, steps: Numbers) -> Floats:
 def _sum_stirling_series(x: Floats) -> Floats:
     """Return log Γ(x) − (x − ½) log x + x − ½ log 2π.
 
-    The error is at most 10⁻¹⁶ from `MIN_ASYMPTOTIC_ARGUMENT` on.
+    The error is at most 10⁻¹⁶ for x ≥ `MIN_ASYMPTOTIC_ARGUMENT`.
     """
-    square = 1 / (x * x)
-    return (
-        1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
-    ) / x
+    inverse_square = 1 / (x * x)
+    polynomial = 1 / 1680 - inverse_square / 1188
+    for denominator in (1260, 360, 12):
+        polynomial = 1 / denominator - inverse_square * polynomial
+    return polynomial / x
 
 
 def maximise_evidence(histogram: CountHistogram) -> float:
     """Return the strength s that maximises `log_evidence`.
 
-    s per term is between `MIN_STRENGTH_PER_TERM` and `MAX_STRENGTH_PER_TERM`. It is
-    `DEFAULT_STRENGTH_PER_TERM` with one term, or without a draw of two tokens, because evidence
-    then does not depend on s.
+    s per term is between `MIN_STRENGTH_PER_TERM` and `MAX_STRENGTH_PER_TERM`. If there is one term,
+    or no draw of two tokens, evidence does not depend on s, and s per term is
+    `DEFAULT_STRENGTH_PER_TERM`.
 
-    The derivative is Σ_cells b [ψ(m + s·b) − ψ(s·b)] − Σ_draws [ψ(N + s) − ψ(s)]. It changes its
+    The derivative is Σ_pairs b [ψ(m + s·b) − ψ(s·b)] − Σ_draws [ψ(N + s) − ψ(s)]. It changes its
     sign at most once (B. Levin, J. Reeds, Compound multinomial likelihood functions are unimodal,
-    1977). With seed words, evidence may have several maxima, and s is one of them.
+    1977). With seed words, evidence may have several maxima, and s is one of these maxima.
     """
-    counts, base_measure, cells, sizes, draws, n_terms, seeds, seed_sums = histogram
+    counts, base_measure, multiplicities, sizes, n_draws, n_terms, seeds, seed_sums = histogram
     if n_terms < 2 or sizes.max(initial=0) < 2:
         return DEFAULT_STRENGTH_PER_TERM * max(n_terms, 1)
 
@@ -298,15 +298,15 @@ def maximise_evidence(histogram: CountHistogram) -> float:
     def compute_slope(strength: float) -> float:
         term_differences = digamma_difference(strength * base_measure + seeds, counts)
         size_differences = digamma_difference(strength + seed_sums, sizes)
-        term_slope = float(cells @ (base_measure * term_differences))
-        return term_slope - float(draws @ size_differences)
+        term_slope = float(multiplicities @ (base_measure * term_differences))
+        return term_slope - float(n_draws @ size_differences)
 
     return bisect_sign_change(
-        compute_slope, MIN_STRENGTH_PER_TERM * n_terms, MAX_STRENGTH_PER_TERM * n_terms
+        compute_slope, low=MIN_STRENGTH_PER_TERM * n_terms, high=MAX_STRENGTH_PER_TERM * n_terms
     )
 
 
-def bisect_sign_change(slope: Callable[[float], float], low: float, high: float) -> float:
+def bisect_sign_change(compute_slope: Callable[[float], float], low: float, high: float) -> float:
     """Return the number between ``low`` and ``high`` above which a slope is not positive.
 
     ``low`` and ``high`` are above 0. The relative precision is `STRENGTH_PRECISION`.
@@ -314,7 +314,7 @@ def bisect_sign_change(slope: Callable[[float], float], low: float, high: float)
     # the geometric mean bisects the logarithm
     while high > low * (1 + STRENGTH_PRECISION):
         middle = float(np.sqrt(low * high))
-        if slope(middle) > 0:
+        if compute_slope(middle) > 0:
             low = middle
         else:
             high = middle
@@ -324,10 +324,10 @@ def bisect_sign_change(slope: Callable[[float], float], low: float, high: float)
 def digamma_difference(start: Floats, steps: Numbers) -> Floats:
     """Return ψ(x + n) − ψ(x), which is Σ_{i < n} 1/(x + i) for whole n.
 
-    ``start`` x > 0 has the shape (1,) or (n,), ``steps`` and the result (n,). For a single x and
-    whole n, all n share a cumulative sum of `MAX_SUMMED_TERMS` terms. Beyond these, x is large and
-    a difference of two asymptotic series is short and precise. Source of the recurrence:
-    H. Wallach, Structured topic models for language (2008), section 2.3.
+    ``start`` x > 0 has the shape (1,) or (n,), ``steps`` and the result have the shape (n,). For a
+    single x and whole n, all n share a cumulative sum of up to `MAX_SUMMED_TERMS` terms. The sum of
+    further terms is a difference of two asymptotic series, which is short and precise for large x.
+    Source of the recurrence: H. Wallach, Structured topic models for language (2008), section 2.3.
 
     >>> digamma_difference(np.array([2.0]), np.array([2])).tolist() == [1 / 2 + 1 / 3]
     True
@@ -338,43 +338,39 @@ def digamma_difference(start: Floats, steps: Numbers) -> Floats:
     sums = np.zeros(n_summed + 1)
     np.cumsum(1 / (start + np.arange(n_summed)), out=sums[1:])
     differences: Floats = sums[np.minimum(steps, n_summed).astype(np.int64)]
-    far = np.flatnonzero(steps > n_summed)
-    if not far.size:
+    unfinished = np.flatnonzero(steps > n_summed)
+    if not unfinished.size:
         return differences
     low = start + MAX_SUMMED_TERMS
-    high = start + steps[far]
+    high = start + steps[unfinished]
+    log_ratio = np.log1p((high - low) / low)
     first = 1 / low - 1 / high
     second = 1 / low**2 - 1 / high**2
     fourth = 1 / low**4 - 1 / high**4
-    differences[far] += np.log1p((high - low) / low) + first / 2 + second / 12 - fourth / 120
+    differences[unfinished] += log_ratio + first / 2 + second / 12 - fourth / 120
     return differences
 
 
 def digamma(x: Floats) -> Floats:
     """Return the digamma function ψ for x > 0, shape (n,), precise to the last digits.
 
-    ψ(x + 10) is computed by the asymptotic series, and ψ(x) from it by the recurrence. Source:
-    M. Abramowitz, I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18.
+    ψ(x + 10) is computed by the asymptotic series, and ψ(x) from ψ(x + 10) by the recurrence.
+    Importing scipy.special would take longer than training on a few hundred short documents.
+    Source: M. Abramowitz, I. Stegun, Handbook of mathematical functions (1964), 6.3.6 and 6.3.18.
 
     >>> (digamma(np.array([2.0])) - digamma(np.array([1.0]))).round(12).tolist()  # 1/1
     [1.0]
     """
-    # Importing scipy.special takes longer than training on a few hundred short documents.
     result = np.empty(x.size)
     for start in range(0, x.size, DIGAMMA_BLOCK_SIZE):
         end = start + DIGAMMA_BLOCK_SIZE
         block = x[start:end]
         high = block + 10
-        square = 1 / (high * high)
-        series = square * (
-            1 / 12
-            - square
-            * (
-                1 / 120
-                - square
-                * (1 / 252 - square * (1 / 240 - square * (1 / 132 - square * 691 / 32760)))
-            )
-        )
+        inverse_square = 1 / (high * high)
+        polynomial = 1 / 132 - inverse_square * 691 / 32760
+        for denominator in (240, 252, 120, 12):
+            polynomial = 1 / denominator - inverse_square * polynomial
+        series = inverse_square * polynomial
         # The sum of 1/(x + i) for i from 0 to 9, by pairs of terms:
         # 1/(x + i) + 1/(x + 9 − i) = (2x + 9)/(x(x + 9) + i(9 − i)).
         product = block * (block + 9)
@@ -387,9 +383,9 @@ def digamma(x: Floats) -> Floats:
 def choose_smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) -> float:
     """Return the smoothing that makes the counts most probable.
 
-    It is the pseudo-count per term for ``symmetric``, and μ for ``background``. It is at most
-    `MAX_SMOOTHING_PER_TERM` per term, and rounded to six digits, because further digits depend on
-    the platform.
+    Smoothing is the pseudo-count per term for ``symmetric``, and μ for ``background``. It is at
+    most `MAX_SMOOTHING_PER_TERM` per term, and rounded to six digits, because further digits depend
+    on the platform.
     """
     n_terms = max(histogram.n_terms, 1)
     smoothing = min(maximise_evidence(histogram), MAX_SMOOTHING_PER_TERM * n_terms)
@@ -401,7 +397,7 @@ def choose_smoothing_by_evidence(histogram: CountHistogram, prior_shape: str) ->
 class _LeaveOneOutTokens(NamedTuple):
     """Numerators r + s·b and denominators T + s·w of the probabilities of all tokens.
 
-    s is the strength. "Other documents" are all documents but the document of the token.
+    s is the strength. "Other documents" are all documents except the document of the token.
     """
 
     counts: Numbers
@@ -438,8 +434,7 @@ def collect_leave_one_out_tokens(
     removed = subtract_each_document(statistics, selected, documents)
     matrix = removed.matrix
     entry_documents = matrix.entry_documents
-    entry_classes = documents.classes[entry_documents]
-    class_counts = statistics.look_up_counts(matrix.terms, entry_classes)
+    class_counts = statistics.look_up_counts(matrix.terms, documents.classes[entry_documents])
     counts: Numbers = class_counts - removed.weighted_counts
     tokens = statistics.count_tokens(selected)
     class_tokens = tokens[documents.classes] - removed.weighted_lengths
@@ -455,7 +450,7 @@ def collect_leave_one_out_tokens(
         base_sums: Numbers = n_terms - removed.vanishing.row_sizes
     else:
         other_tokens = tokens.sum() - removed.weighted_lengths
-        other_tokens = np.where(other_tokens > 0, other_tokens, 1)
+        other_tokens = np.where(other_tokens > 0, other_tokens, 1)  # avoid 0/0
         base_measure = removed.remaining_counts / other_tokens[entry_documents]
         base_sums = np.ones(len(documents))
     # all tokens of a document have the same denominator
@@ -518,11 +513,10 @@ def choose_smoothing_by_leave_one_out(
 ) -> float:
     """Return the smoothing that makes documents most probable in leave-one-out.
 
-    It is the pseudo-count per term for ``symmetric``, and μ for ``background``. It is between
-    `MIN_STRENGTH_PER_TERM` and `MAX_SMOOTHING_PER_TERM` per term, and rounded to six digits.
+    Smoothing is as in `choose_smoothing_by_evidence`, at least `MIN_STRENGTH_PER_TERM` per term.
     """
     tokens = collect_leave_one_out_tokens(statistics, selected, prior_shape, documents)
-    # for the symmetric prior, whose b is 1, the strength is that of one term
+    # with the symmetric prior, b is 1, and the strength is the pseudo-count of one term
     n_terms = 1.0
     if prior_shape == "background":
         n_terms = float(max(tokens.n_terms, 1))
@@ -537,7 +531,7 @@ def choose_smoothing_by_leave_one_out(
 
 
 class LeaveOneOutEntries(NamedTuple):
-    """Documents, each with its contribution to the statistics, and the counts without it."""
+    """Training documents, their contributions to the statistics, and the counts without each."""
 
     matrix: DocumentTermMatrix
     """The entries of selected terms that another document contains."""
@@ -560,7 +554,7 @@ def subtract_each_document(
     *,
     declared: bool = False,
 ) -> LeaveOneOutEntries:
-    """Subtract each document from the statistics that contain it.
+    """Return the counts of terms without each of the documents, which the statistics contain.
 
     A term that no other document contains vanishes, unless the outcomes are ``declared``, see
     `LanguageModels.has_declared_outcomes`.
@@ -573,16 +567,16 @@ def subtract_each_document(
         weights = documents.apply_class_weights(statistics)
         weighted_counts = weighted_counts * weights[matrix.entry_documents] / weight_unit
         weighted_lengths = weighted_lengths * weights / weight_unit
-    # declared outcomes stay possible even if no other document has them
     remaining_counts = statistics.term_counts.take(matrix.terms) - weighted_counts
+    # declared outcomes stay possible even if no other document has them
     is_shared = (remaining_counts > 0) | declared
     return LeaveOneOutEntries(
-        matrix.select_entries(is_shared),
-        weighted_counts[is_shared],
-        remaining_counts[is_shared],
-        matrix.select_entries(~is_shared),
-        weighted_lengths,
-        is_shared,
+        matrix=matrix.select_entries(is_shared),
+        weighted_counts=weighted_counts[is_shared],
+        remaining_counts=remaining_counts[is_shared],
+        vanishing=matrix.select_entries(~is_shared),
+        weighted_lengths=weighted_lengths,
+        is_shared=is_shared,
     )
 
 
@@ -595,8 +589,8 @@ def compute_leave_one_out_scores(
     lose the terms that only d contains. The selection of terms and the smoothing stay. So the
     models of all other documents are computed exactly, without training.
 
-    Return three arrays: the scores, shape (n_docs, n_classes), in nats; the number of tokens of
-    each document that contribute to its scores; and the number of its other tokens, both of shape
+    Return the scores, shape (n_docs, n_classes), in nats. Also return, for each document, the
+    number of tokens that contribute to its scores, and the number of other tokens, both of shape
     (n_docs,). If the models are estimated from weighted terms, ``documents`` have weights in place
     of counts, and ``tokens`` are the same documents with counts.
     """
@@ -619,11 +613,12 @@ def compute_leave_one_out_scores(
     # nan is the logarithm of 0/0, for a class without tokens and pseudo-counts
     scores[np.isnan(scores)] = -np.inf
 
-    counted = removed.matrix
-    if tokens.counts is not documents.matrix.counts:
-        counted = tokens.select_terms(models.selected).select_entries(removed.is_shared)
-    lengths = counted.known_tokens
-    return scores, lengths, tokens.known_tokens - lengths
+    scored_tokens = removed.matrix
+    is_weighted = tokens.counts is not documents.matrix.counts
+    if is_weighted:
+        scored_tokens = tokens.select_terms(models.selected).select_entries(removed.is_shared)
+    n_scored = scored_tokens.known_tokens
+    return scores, n_scored, tokens.known_tokens - n_scored
 
 
 def _compute_background_pseudo_counts(
@@ -640,7 +635,7 @@ def _sum_background_log_counts(
 ) -> Floats:
     """Return Σ_j n_jd log(m_jk + α_jd), shape (n_docs, n_classes), in nats.
 
-    The background prior depends on the document, so each entry has weights of its own.
+    The background prior depends on the document, so each entry is summed as a term of its own.
     """
     matrix = removed.matrix
     statistics = models.statistics
@@ -663,7 +658,7 @@ def _correct_own_class(
     removed: LeaveOneOutEntries,
     entry_pseudo_counts: Floats,
 ) -> None:
-    """Replace log(m_jc + α_j) by log(m_jc − n_jd + α_j) in the score of the document's class."""
+    """Replace log(m_jc + α_j) by log(m_jc − n_jd + α_j) in ``scores`` of own classes, in place."""
     matrix = removed.matrix
     n_documents = matrix.n_documents
     counts = models.statistics.look_up_counts(matrix.terms, classes[matrix.entry_documents])
@@ -682,7 +677,7 @@ def _subtract_log_totals(
     removed: LeaveOneOutEntries,
     pseudo_tokens: Floats,
 ) -> None:
-    """Subtract n_d log(N_k + α_0), with the totals of all other documents, from the scores."""
+    """Subtract n_d log(N_k + α_0) from ``scores`` in place, with N_k and α_0 of other documents."""
     statistics = models.statistics
     sums = removed.matrix.row_sums
     all_rows = np.arange(len(classes))
