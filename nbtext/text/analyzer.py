@@ -19,7 +19,6 @@ from nbtext.ragged import GrowingRows, TextBlock, compute_flat_indices
 from nbtext.text.hashing import group_keys
 from nbtext.text.surface_forms import (
     FORM_SEPARATOR,
-    ITEM_BYTES,
     LONG_FORM_ID,
     WORDS,
     SurfaceTable,
@@ -304,4 +303,4 @@ class ItemAnalyzer(Analyzer):
         return forms, [1] * len(forms)
 
     def _find_surfaces(self, texts: Sequence[bytes]) -> Surfaces:
-        return find_surfaces(texts, single_bytes=True, fold=ITEM_BYTES)
+        return find_surfaces(texts, are_items=True)

@@ -55,13 +55,12 @@ def add_ngrams(
         prefixes = columns[-1][:n_ngrams]
         last_terms = terms[n - 1 :]
         is_within_document = documents[n - 1 :] == documents[:n_ngrams]
-        # ids of known parts; the other ids are `UNKNOWN_TERM` and `_NO_NGRAM`
-        are_parts_known = is_within_document & (prefixes >= 0) & (last_terms >= 0)
-        ngrams = np.full(n_ngrams, _NO_NGRAM)
+        has_known_parts = is_within_document & (prefixes >= 0) & (last_terms >= 0)
+        column = np.full(terms.size, _NO_NGRAM)
+        ngrams = column[:n_ngrams]  # a view
         ngrams[is_within_document] = UNKNOWN_TERM
-        ngrams[are_parts_known] = find_pairs(prefixes[are_parts_known], last_terms[are_parts_known])
-        no_ngrams = np.full(terms.size - n_ngrams, _NO_NGRAM)
-        columns.append(np.append(ngrams, no_ngrams))
+        ngrams[has_known_parts] = find_pairs(prefixes[has_known_parts], last_terms[has_known_parts])
+        columns.append(column)
     ids = np.stack(columns, axis=1)[:n_starts].ravel()  # term by term
     is_id = ids != _NO_NGRAM
     start_documents = np.repeat(documents[:n_starts], order)

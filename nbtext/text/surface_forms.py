@@ -113,8 +113,7 @@ def find_surfaces(
     unspaced: str = WORDS,
     *,
     has_run: bool | None = None,
-    single_bytes: bool = False,
-    fold: bytes = FOLDED_WORD_BYTES,
+    are_items: bool = False,
 ) -> Surfaces:
     """Return the surface forms of documents.
 
@@ -122,11 +121,11 @@ def find_surfaces(
     - ``has_run``: if True, return only forms that contain an unspaced run, and at least one text
       must contain a run. If False, return only forms without a run. In both cases, `_STOPS` end a
       form too. If None, return all forms.
-    - ``single_bytes``: include forms of one byte, which are not words.
-    - ``fold`` is a table for `bytes.translate` that maps separators to zeros.
+    - ``are_items``: if True, the forms are all items between spaces, without changes.
     """
     block = TextBlock.from_texts(texts)
-    folded = b"".join((TEXT_SEPARATOR, block.joined, _PADDING)).translate(fold)
+    table = ITEM_BYTES if are_items else FOLDED_WORD_BYTES
+    folded = b"".join((TEXT_SEPARATOR, block.joined, _PADDING)).translate(table)
     is_inside_form = np.frombuffer(folded, np.uint8) != _SEPARATOR
     splits_runs = unspaced != WORDS
     runs = None
@@ -137,15 +136,13 @@ def find_surfaces(
         is_inside_form &= _is_in_run_form(is_inside_form, runs.starts) == has_run
     if runs is not None and splits_runs:
         is_inside_form &= _is_outside_runs(runs, is_inside_form.size)
-    if not single_bytes:
+    if not are_items:  # a word has at least two bytes
         has_neighbour = is_inside_form[2:] | is_inside_form[:-2]
         is_inside_form[1:-1] &= has_neighbour
 
     starts, ends = _find_bounds(is_inside_form)
     if runs is not None and splits_runs:
-        split_starts, split_ends = runs.run_bounds
-        if unspaced == PAIRS:
-            split_starts, split_ends = runs.pair_bounds
+        split_starts, split_ends = runs.pair_bounds if unspaced == PAIRS else runs.run_bounds
         starts = np.concatenate((starts, split_starts))
         ends = np.concatenate((ends, split_ends))
         order = np.argsort(starts, kind="stable")
