@@ -1,8 +1,7 @@
 """Clean, parse and serialise the fields, attribute values and weight of a document.
 
-Fields, values and weight are the parts of a document in addition to its text.
-`nbtext.corpus.document.Document` keeps them separate. For a digest, text, fields and values are
-joined:
+They are the parts of a document in addition to its text. `nbtext.corpus.document.Document` keeps
+all parts separate. For a digest, text, fields and values are joined:
 
     TEXT  (U+001D NAME U+001C space CONTENT)*  [U+001D U+001C space ITEMS]  [U+001E VALUES]
 
@@ -91,8 +90,7 @@ def needs_cleaning(text: bytes) -> bool:
 def clean_fields(fields: Fields) -> Fields:
     """Return the fields, with contents cleaned by `clean_text`.
 
-    Raise `UnicodeDecodeError` if a field is not UTF-8. Here the caller still knows the document;
-    later, it is one of a block.
+    Raise `UnicodeDecodeError` if a field is not UTF-8, while the caller still knows the document.
     """
     joined = b"\n".join(chain.from_iterable(fields))
     if not joined.isascii():
@@ -165,9 +163,9 @@ def append_weight(document: bytes, units: int) -> bytes:
 
 
 class FieldColumns(NamedTuple):
-    """The fields of a block of documents as columns, ordered by document, then as in the document.
+    """The fields of a block of documents as columns, in the order of documents and their fields.
 
-    Fields with a name, whose contents are words, and fields of items have columns of their own.
+    Fields with a name have words as contents. Fields of items have columns of their own.
     """
 
     names: list[bytes]

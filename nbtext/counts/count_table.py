@@ -47,7 +47,7 @@ class Renumbering(NamedTuple):
     """Number of layers of the new columns."""
 
     def apply_to(self, terms: Ints, columns: Ints) -> Renumbering:
-        """Return the renumbering to ``terms`` and ``columns``, and then by this renumbering."""
+        """Return the renumbering to ``terms`` and ``columns``, followed by this renumbering."""
         return Renumbering(
             _renumber(terms, self.terms), _renumber(columns, self.columns), self.n_layers
         )
@@ -469,7 +469,7 @@ def _number_selected(selected: Mask) -> Ints:
 
 
 def _map_columns(table: CountTable, classes: Sequence[str], layers: Layers) -> Ints:
-    """Return the number of each column in a table of other classes and layers, (n_columns,)."""
+    """Return each column's number in a table of other classes and layers, shape (n_columns,)."""
     class_numbers = {label: number for number, label in enumerate(classes)}
     layer_numbers = {layer: number for number, layer in enumerate(layers)}
     table_classes = np.array([class_numbers[label] for label in table.classes], np.int64)
@@ -515,14 +515,14 @@ def require_same_attributes(first: CountTable, second: CountTable) -> None:
 
 
 class NumberedTable(NamedTuple):
-    """A table, and its numbers of terms and columns by their numbers before."""
+    """A table, and the new numbers of its terms and columns by their old numbers."""
 
     table: CountTable
     renumbering: Renumbering
 
 
 class _CombinedTable(NamedTuple):
-    """A table made of two tables, and its numbers of terms and columns by the numbers in both."""
+    """A table made of two tables, and a renumbering for each of the two tables."""
 
     table: CountTable
     first_renumbering: Renumbering

@@ -150,7 +150,7 @@ class Analysis:
         return self.settings.unspaced
 
     def build_analyzers(self, find_terms: FindTerms) -> list[Analyzer]:
-        """Return the analyzer of words, and an analyzer for each counted segmentation.
+        """Return the analyzer of words, and one for each segmentation if several are counted.
 
         ``find_terms`` returns the ids of terms. No two analyzers find the same term.
         """

@@ -75,8 +75,7 @@ class DocumentTermMatrix(NamedTuple):
     @property
     def row_sums(self) -> Floats:
         """Sum of the counts or weights of each document, shape (n_docs,)."""
-        are_integers = self.counts.dtype.kind == "i"
-        if are_integers:
+        if self.counts.dtype.kind == "i":  # integers
             return self.known_tokens.astype(np.float64)
         return np.bincount(self.entry_documents, self.counts, self.n_documents).astype(np.float64)
 
@@ -268,7 +267,7 @@ class Postings(NamedTuple):
         )
 
     def to_matrix(self) -> DocumentTermMatrix:
-        """Return the matrix of the counts, with the entries of a document in this order."""
+        """Return the matrix. The entries of a document are in the order of the postings."""
         order = argsort_stable(self.documents)
         sizes = np.bincount(self.documents, minlength=self.unknown_tokens.size)
         return DocumentTermMatrix(
@@ -355,7 +354,7 @@ in the same order.
 """
 
 MIN_TERMS_PER_SORTED_ENTRY = 16
-"""Size of the vocabulary, by entry, from which sorting is cheaper than an array of all terms."""
+"""Number of terms per entry above which sorting is cheaper than an array of all terms."""
 
 
 def add_weighted_sums(

@@ -101,10 +101,7 @@ def measure_held_out_text(
 def _sum_log_likelihoods(
     models: LanguageModels, matrix: DocumentTermMatrix, classes: Ints
 ) -> Floats:
-    """Return Σ log φ_jk of the matrix' tokens by the class of the document, shape (n_classes,).
-
-    The terms of the matrix are selected terms.
-    """
+    """Return Σ log φ_jk of tokens of selected terms, by class of the document, (n_classes,)."""
     statistics = models.statistics
     entry_classes = classes[matrix.entry_documents]
     cells = find_sorted(statistics.cell_keys, pair(matrix.terms, entry_classes))
