@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CorpusCounts:
-    """The counts of a corpus. Terms and columns of all documents are numbered as in the table."""
+    """The counts of a corpus. The terms and columns of the sample are numbered as in the table."""
 
     table: CountTable
     sample: DocumentSample
