@@ -33,8 +33,7 @@ else:
 
         def decorate(cls: type) -> type:
             for name, method in methods.items():
-                is_undefined = getattr(cls, name) is getattr(object, name)
-                if is_undefined:
+                if getattr(cls, name) is getattr(object, name):  # the class defines no method
                     setattr(cls, name, method)
             return _standard_dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 

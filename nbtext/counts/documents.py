@@ -165,9 +165,7 @@ class CountedDocuments:
             label_columns = self.labels.to_tuples()
             set_ranks = {columns: rank for rank, columns in enumerate(sorted(set(label_columns)))}
             ranks = np.array([set_ranks[columns] for columns in label_columns], np.int64)
-        if self.weights is None:
-            return np.lexsort((ranks, self.hashes))
-        return np.lexsort((self.weights, ranks, self.hashes))
+        return np.lexsort((self.fill_weights(WEIGHT_UNIT), ranks, self.hashes))
 
     def take(self, rows: Ints) -> CountedDocuments:
         """Return some documents, given their row numbers, in this order."""

@@ -143,13 +143,11 @@ class DocumentTermMatrix(NamedTuple):
 
 
 def stack_matrices(matrices: Sequence[DocumentTermMatrix]) -> DocumentTermMatrix:
-    """Return the documents of matrices over the same vocabulary in one matrix.
+    """Return the documents of one or more matrices over the same vocabulary in one matrix.
 
     Either all matrices have numeric attributes, or none has. Pseudo-counts of unseen categories are
     dropped.
     """
-    if not matrices:
-        return DocumentTermMatrix.empty()
     sizes = np.concatenate([matrix.row_sizes for matrix in matrices])
     values = [matrix.values for matrix in matrices if matrix.values is not None]
     return DocumentTermMatrix(
