@@ -313,7 +313,7 @@ def _normalise_number(name: str, value: str, *, is_whole: bool) -> str:
             expected += f" from {MIN_NUMBER:g} to {MAX_NUMBER:g} in size"
     raise DocumentError(
         f"the value {value[:40]!r} at {name!r} is not {expected}",
-        hint="leave it empty where it is not known",
+        hint="leave it empty if it is unknown",
     )
 
 
@@ -335,5 +335,5 @@ def parse_weight(name: str, value: str) -> int:
     expected = f"a number from 0 to {MAX_DOCUMENT_WEIGHT:,} with at most three decimals"
     raise DocumentError(
         f"the weight {value[:40]!r} at {name!r} is not {expected}",
-        hint="give every document one",
+        hint="add a weight to every document",
     )

@@ -108,7 +108,7 @@ def test_value_of_the_wrong_type_is_a_reading_error(people: Path) -> None:
     done = nbtext("train people.csv", *ALL)
     assert done.status == 1
     assert done.notes == [
-        "nbtext: people.csv:8: the value 'old' at 'age' is not a number; leave it empty where it is not known"
+        "nbtext: people.csv:8: the value 'old' at 'age' is not a number; leave it empty if it is unknown"
     ]
 
 

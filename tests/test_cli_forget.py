@@ -25,10 +25,10 @@ def test_forgetting_an_unknown_document_is_refused_and_changes_nothing(
     before = content("nbtext.joblib")
     assert (
         fail(2, "forget odd")
-        == "nbtext: odd/cats/2: was never learnt as 'cats'; nothing is forgotten"
+        == "nbtext: odd/cats/2: was never added as 'cats'; nothing is forgotten"
     )
     line = fail(2, "forget lines.tsv --format tsv")
-    assert line == "nbtext: lines.tsv:1: was never learnt as 'dogs'; nothing is forgotten"
+    assert line == "nbtext: lines.tsv:1: was never added as 'dogs'; nothing is forgotten"
     assert fail(2, "forget pets").startswith("nbtext: the model has learnt no other documents")
     assert content("nbtext.joblib") == before
 
@@ -54,7 +54,7 @@ def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
     line = fail(2, "forget b --once")
     assert (
         line
-        == "nbtext: b/cats/7: was never learnt as 'cats'; it was added as 'dogs'; nothing is forgotten"
+        == "nbtext: b/cats/7: was never added as 'cats'; it was added as 'dogs'; nothing is forgotten"
     )
     assert content("nbtext.joblib") == before
 

@@ -107,7 +107,7 @@ def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
         in nbtext("update --once -v", moved).notes[0]
     )
     assert content("nbtext.joblib") == content("expected")
-    assert "was never learnt as 'crude'; it was added as 'crude|fuel'" in fail(
+    assert "was never added as 'crude'; it was added as 'crude|fuel'" in fail(
         2, "forget --once", first
     )
     succeed("relabel fuel energy")
@@ -167,7 +167,7 @@ def test_ledger_stores_label_sets(tmp_path: Path) -> None:
             command = "update"
     assert content("updated") == content("whole")
     succeed("forget --once -m", tmp_path / "updated", tmp_path / "more.jsonl")
-    assert "was never learnt as 'corn|grain'" in fail(
+    assert "was never added as 'corn|grain'" in fail(
         2,
         "forget --label-column labels -m",
         tmp_path / "whole",

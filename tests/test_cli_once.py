@@ -216,6 +216,6 @@ def test_ledger_that_contradicts_the_model_is_refused(days: Path) -> None:
     line = fail(2, "update c --once")
     assert (
         line
-        == "nbtext: c/dogs/1: was never learnt as 'cats'; the ledger says otherwise; begin a new one with nbtext train --once"
+        == "nbtext: c/dogs/1: was never added as 'cats'; the ledger says otherwise; begin a new one with nbtext train --once"
     )
     assert content("nbtext.joblib") == before

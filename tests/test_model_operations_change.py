@@ -159,12 +159,12 @@ def test_first_document_that_makes_counts_negative_is_named() -> None:
 
 def test_sample_distinguishes_documents_with_equal_counts() -> None:
     model = fitted({}, [("x", "ant bee"), ("x", "cat dog")])
-    with pytest.raises(NotInModelError, match="document 1 was never learnt as 'x'"):
+    with pytest.raises(NotInModelError, match="document 1 was never added as 'x'"):
         model.forget(["bee ant"], ["x"])
-    with pytest.raises(NotInModelError, match="document 2 was never learnt as 'x'"):
+    with pytest.raises(NotInModelError, match="document 2 was never added as 'x'"):
         model.forget(["ant bee", "ant bee"], ["x", "x"])
     with pytest.raises(
-        NotInModelError, match="document 2 was never learnt as 'x'"
+        NotInModelError, match="document 2 was never added as 'x'"
     ):  # though no count would fall below zero
         fitted({}, [("x", "ant bee"), ("x", "ant"), ("x", "bee")]).forget(
             ["ant bee", "ant bee"], ["x", "x"]

@@ -209,7 +209,7 @@ def test_forgotten_weighted_documents_leave_nothing(options: dict[str, Any]) -> 
 
 def test_document_is_forgotten_with_its_training_weight() -> None:
     model = TextClassifier(**PLAIN).fit(["ant", "bee", "ant cat"], ["x", "y", "x"], [2, 1, 0.5])
-    with pytest.raises(UsageError, match="was never learnt as 'x'"):
+    with pytest.raises(UsageError, match="was never added as 'x'"):
         model.forget(["ant"], ["x"])
     model.forget(["ant"], ["x"], [2])
     assert model.fitted.statistics.n_documents == 1.5

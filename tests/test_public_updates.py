@@ -79,7 +79,7 @@ def test_forgetting_documents_of_the_test_part_is_refused(newsgroups: Path) -> N
     before = (newsgroups / "half").read_bytes()
     done = nbtext("forget test -m half", cwd=newsgroups)
     assert done.status == 2
-    assert "was never learnt as" in done.notes[0]
+    assert "was never added as" in done.notes[0]
     assert done.notes[0].startswith("nbtext: test/")
     assert (newsgroups / "half").read_bytes() == before
 

@@ -494,14 +494,14 @@ class NotInModelError(UsageError):
 
     def __init__(self, index: int, label: str) -> None:
         super().__init__(
-            f"document {index + 1} was never learnt as {label!r}", hint="nothing is forgotten"
+            f"document {index + 1} was never added as {label!r}", hint="nothing is forgotten"
         )
         self.index = index
         self.label = label
 
     def set_document_name(self, name: str) -> NotInModelError:
         """Report the document by name instead of by number, and return the error."""
-        self.message = f"was never learnt as {self.label!r}"
+        self.message = f"was never added as {self.label!r}"
         self.where = name
         return self
 
@@ -511,7 +511,7 @@ def forget_documents(counts: CorpusCounts, removed: CorpusCounts) -> CorpusCount
     remaining = subtract_documents(counts, removed)
     if not remaining.table.n_documents:
         raise UsageError(
-            "the model has learnt no other documents, so nothing would be left of it",
+            "the model has no other documents, so nothing would remain",
             hint="remove its file instead",
         )
     return remaining

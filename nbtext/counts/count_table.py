@@ -561,7 +561,7 @@ def require_exact_logs(counts: Numbers, documents: Numbers) -> None:
     if max_sums.max(initial=0) >= INT64_LIMIT:
         raise UsageError(
             "the sums of log weights are too large to stay exact",
-            hint="give documents smaller weights, or use --weighting counts",
+            hint="use smaller weights for documents, or --weighting counts",
         )
 
 

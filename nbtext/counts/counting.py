@@ -177,7 +177,7 @@ def check_word_settings(settings: Settings) -> None:
             raise UsageError(
                 f"{settings.reading.format}'s features are counted already, so {setting} would "
                 "change nothing",
-                hint="leave it out",
+                hint="remove it",
             )
 
 

@@ -583,10 +583,9 @@ def _format_classes(result: EvaluationResult) -> Markup:
     return format_html(
         "{}{}{}",
         format_note(
-            "Precision: the share of the documents given the {0} for which it is right. Recall: "
-            "the share of its documents that were given it. "
-            "F1 is their harmonic mean; the {0} of least F1 comes first. Lines show 95\u00a0% "
-            "intervals.",
+            "Precision: the proportion of documents predicted as the {0} that are of it. Recall: "
+            "the proportion of its documents that are predicted as it. F1 is their harmonic mean; "
+            "the {0} of lowest F1 comes first. Lines show 95\u00a0% intervals.",
             result.kind,
         ),
         _format_omitted_classes(result, len(classes)),
@@ -613,7 +612,7 @@ def _format_omitted_classes(result: EvaluationResult, n_shown: int) -> Markup:
     if n_omitted == 0:
         return NO_MARKUP
     return format_note(
-        "The {} with most documents {} shown; {} more {} left out.",
+        "The {} with most documents {} shown; {} more {} omitted.",
         format_quantity(n_shown, result.kind),
         "is" if n_shown == 1 else "are",
         format_quantity(n_omitted, result.kind),
