@@ -96,7 +96,7 @@ def start_progress(noun: str, total: int | None = None) -> Iterator[Report]:
         n_done: int, detail: str = "", estimate_proportion: Callable[[], float | None] | None = None
     ) -> None:
         step = Step(noun, n_done, total, detail, estimate_proportion)
-        observer.steps[depth:] = [step]  # in place of the previous step of this work
+        observer.steps[depth:] = [step]  # instead of the previous step of this work
         observer.on_progress(tuple(observer.steps))
 
     report(0)

@@ -186,7 +186,7 @@ def _split_items(value: object) -> list[str]:
 
 
 def _check_stop_words(value: object) -> str | tuple[str, ...]:
-    """Check for a name or a collection of words. From Python, None stands for no stop words."""
+    """Check for a name or a collection of words. From Python, None means no stop words."""
     if value is None:
         return "none"
     if isinstance(value, (list, tuple, set, frozenset)) and all(
@@ -1560,4 +1560,4 @@ COUNTING_NAMES = (
     *ANALYSIS_NAMES,
     *(parameter.name for parameter in TRAINING if parameter.affects == "counts"),
 )
-"""The names of parameters that affect what is counted."""
+"""The names of parameters that affect the counts."""

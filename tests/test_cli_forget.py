@@ -24,11 +24,10 @@ def test_forgetting_an_unknown_document_is_refused_and_changes_nothing(
     )
     before = content("nbtext.joblib")
     assert (
-        fail(2, "forget odd")
-        == "nbtext: odd/cats/2: was never added as 'cats'; nothing is forgotten"
+        fail(2, "forget odd") == "nbtext: odd/cats/2: was never added as 'cats'; nothing is removed"
     )
     line = fail(2, "forget lines.tsv --format tsv")
-    assert line == "nbtext: lines.tsv:1: was never added as 'dogs'; nothing is forgotten"
+    assert line == "nbtext: lines.tsv:1: was never added as 'dogs'; nothing is removed"
     assert fail(2, "forget pets").startswith("nbtext: the model has learnt no other documents")
     assert content("nbtext.joblib") == before
 
@@ -54,7 +53,7 @@ def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
     line = fail(2, "forget b --once")
     assert (
         line
-        == "nbtext: b/cats/7: was never added as 'cats'; it was added as 'dogs'; nothing is forgotten"
+        == "nbtext: b/cats/7: was never added as 'cats'; it was added as 'dogs'; nothing is removed"
     )
     assert content("nbtext.joblib") == before
 

@@ -168,7 +168,7 @@ def test_ledger_is_written_through_a_link(days: Path) -> None:
     assert (days / "link").is_symlink()
 
 
-SEVERAL = "1 text under several labels: first c/cats/2 (cats) and c/zebras/copy (zebras); keep one of them; --once takes the last"
+SEVERAL = "1 text under several labels: first c/cats/2 (cats) and c/zebras/copy (zebras); keep one of them; --once keeps the last"
 
 
 def test_duplicates_in_one_class_are_counted_once(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_single_message_is_added_and_removed(tmp_path: Path, service_desk_model:
     assert content("nbtext.joblib") == content("trained")
     assert (
         fail(2, "forget --label cats letter.txt")
-        == "nbtext: letter.txt: was never added as 'cats'; nothing is forgotten"
+        == "nbtext: letter.txt: was never added as 'cats'; nothing is removed"
     )
     assert nbtext("forget --label fish -", stdin=letter).status == 0
     assert content("nbtext.joblib") == before

@@ -193,7 +193,7 @@ def test_texts_under_several_labels_are_reported(tmp_path: Path) -> None:
     assert last == (
         "labels",
         "2 texts under several labels: first c.csv:4 (cats) and c.csv:123 (dogs)",
-        "keep one of them; --once takes the last",
+        "keep one of them; --once keeps the last",
     )
     assert f"nbtext: {last[1]}; {last[2]}" not in nbtext("train c.csv -v").notes
     assert any(

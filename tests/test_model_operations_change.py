@@ -149,7 +149,7 @@ def test_first_document_that_makes_counts_negative_is_named() -> None:
             1,
         ),  # as far as one can tell there was ant dog, but not ant twice
     ):
-        with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
+        with pytest.raises(NotInModelError, match="nothing is removed") as raised:
             model.forget(*split_labelled(gone))
         assert (raised.value.index, raised.value.label) == (number, gone[number][0])
     assert to_dictionaries(model.fitted.statistics) == to_dictionaries(

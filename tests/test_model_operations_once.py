@@ -137,13 +137,13 @@ def test_forget_once_removes_documents_of_the_ledger(
     otherwise = [text for text, label in last.items() if before.get(text, label) != label]
     batch = batch_of(gone, model)
     if otherwise:
-        with pytest.raises(NotInModelError, match="nothing is forgotten") as raised:
+        with pytest.raises(NotInModelError, match="nothing is removed") as raised:
             remove_batch(model.counts, ledger, batch)
         label, text = gone[raised.value.index]
         assert text in otherwise
         assert (raised.value.label, raised.value.hint) == (
             label,
-            f"it was added as {before[text]!r}; nothing is forgotten",
+            f"it was added as {before[text]!r}; nothing is removed",
         )
     elif not rest:
         with pytest.raises(UsageError, match="nothing would be left"):

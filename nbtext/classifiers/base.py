@@ -243,7 +243,7 @@ class Training:
         return self.documents
 
     def compute_weighted_statistics(self) -> ClassStatistics:
-        """Return the statistics with the sums of weights of terms in place of counts.
+        """Return the statistics with the sums of weights of terms instead of counts.
 
         A cell is a term and a class with a count above 0. Weights of tf-idf are computed from the
         documents.

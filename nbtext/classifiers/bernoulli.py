@@ -203,7 +203,7 @@ class BernoulliNaiveBayes(LabelClassifier):
         return self._estimate_side(absent_documents, n_documents, absence, presence)
 
     def _compute_log_absence(self, terms: Ints) -> Floats:
-        """Return log(1 − θ_jk), shape (n, n_classes), with 0 in place of −inf."""
+        """Return log(1 − θ_jk), shape (n, n_classes), with 0 instead of −inf."""
         absence = self.compute_absence_probability(terms)
         return np.log(absence, out=np.zeros_like(absence), where=absence > 0)
 

@@ -46,6 +46,7 @@ from nbtext.classifiers.held_out import (
     split_held_out,
 )
 from nbtext.counts.corpus_counts import Subsets
+from nbtext.counts.count_table import repeat_by_cell
 from nbtext.counts.matrix import DocumentTermMatrix, iter_blocks
 from nbtext.counts.statistics import estimate_statistics
 from nbtext.counts.vocabulary import make_category_term
@@ -992,7 +993,9 @@ def _make_scale_function(training: Training) -> Callable[[Ints], Reals]:
     n_terms = int(np.count_nonzero(training.selected))
     smoothing = training.smoothing
     totals = statistics.count_tokens(training.selected)
-    cells = statistics.per_cell(columns.scored_terms)  # a mask of terms and classes with a count
+    cells = repeat_by_cell(
+        statistics, columns.scored_terms
+    )  # a mask of terms and classes with a count
     cells_per_term = np.diff(statistics.term_offsets)[columns.scored_terms]
     counts = _make_sparse_rows(
         statistics.cell_counts[cells],

@@ -59,7 +59,7 @@ class WeightedCountsClassifier(LinearClassifier):
     """A linear classifier of documents with weighted terms, estimated from weighted counts."""
 
     counts: ClassStatistics
-    """The statistics of training, with sums of weights in place of counts."""
+    """The statistics of training, with sums of weights instead of counts."""
 
     @property
     def weighting(self) -> str:
@@ -107,7 +107,7 @@ class WeightedCountsClassifier(LinearClassifier):
         return cls(training, replace(statistics, cell_counts=sums))
 
     def compute_features(self, matrix: DocumentTermMatrix) -> DocumentTermMatrix:
-        """Return the documents with weights in place of counts."""
+        """Return the documents with weights instead of counts."""
         if self.weighting == "counts":
             return matrix
         from nbtext.counts.weighting import weigh_matrix

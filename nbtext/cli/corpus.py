@@ -76,7 +76,7 @@ class CommandCorpus(Corpus):
     ) -> None:
         """Prepare to read the ``paths`` of options that `locate_documents` returned.
 
-        Print what was detected about the documents.
+        Print the detected properties of the documents.
         """
         paths = documents.paths
         on_error = ON_ERROR.validate(documents.on_error or ON_ERROR.default)
@@ -258,9 +258,9 @@ def _locate_folders(documents: Options) -> Options:
 
 
 def detect_reading(reading: Reading, paths: Sequence[str], *, labelled: bool) -> Reading:
-    """Return the reading settings with detected values in place of ``auto``.
+    """Return the reading settings with detected values instead of ``auto``.
 
-    Print what was detected, and warnings about it.
+    Print them, with warnings.
     """
     detected = resolve_reading(reading, paths, labelled=labelled)
     if detected == reading:

@@ -89,7 +89,7 @@ class OutputOptions:
     predictions: str | None = declarations.common_option(
         "--predictions",
         "Write every prediction to FILE as JSON lines. A line has id, truth, answer and "
-        "probability. The repeats follow one after the other.",
+        "probability. The repeats follow in order.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )

@@ -1,4 +1,4 @@
-"""`nbtext explain`: show what each word of a document adds to the prediction."""
+"""`nbtext explain`: show the contribution of each word to the prediction."""
 
 from __future__ import annotations
 

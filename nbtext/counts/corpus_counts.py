@@ -25,6 +25,8 @@ from nbtext.counts.count_table import (
     Layers,
     Renumbering,
     regroup_counts,
+    repeat_by_cell,
+    replace_cells,
     require_same_attributes,
     round_logs,
     sum_cells,
@@ -144,8 +146,8 @@ class CorpusCounts:
         stays = selected[table.cell_terms]
         keys = pair(new_ids[table.cell_terms[stays]], table.cell_classes[stays])
         restricted = replace(table, vocabulary=table.vocabulary.restrict(selected))
-        restricted = restricted.with_cells(
-            table.class_documents, keys, *(values[stays] for values in table.cells)
+        restricted = replace_cells(
+            restricted, table.class_documents, keys, *(values[stays] for values in table.cells)
         )
         documents = replace(documents, matrix=documents.matrix.select_terms(selected))
         sample = replace(self.sample, documents=documents)
@@ -297,7 +299,7 @@ def include_ngram_parts(vocabulary: Vocabulary, selected: Mask) -> Mask:
 def relabel_documents(
     table: CountTable, documents: CountedDocuments, labels: Labels, sample_size: int
 ) -> CorpusCounts:
-    """Return the counts of the documents alone, with a new label for each document.
+    """Return only the counts of the documents, with a new label for each document.
 
     ``table`` is the table of a corpus that includes the documents. Only its vocabulary, attributes,
     layers and unit are used.
@@ -314,7 +316,7 @@ def relabel_documents(
     class_documents = np.zeros(n_columns, np.int64)
     np.add.at(class_documents, rows.columns, rows.fill_weights(table.unit))
     relabelled_table = replace(table, classes=classes, moments=moments)
-    relabelled_table = relabelled_table.with_cells(class_documents, keys, *cells)
+    relabelled_table = replace_cells(relabelled_table, class_documents, keys, *cells)
     numbered = relabelled_table.drop_empty()
     relabelled = relabelled.renumber(numbered.renumbering)
     return CorpusCounts.from_documents(numbered.table, relabelled, sample_size)
@@ -469,7 +471,7 @@ def find_entry_cells(counts: CellCounts, documents: CountedDocuments) -> Ints:
     matrix = documents.matrix
     starts = matrix.offsets[:-1]
     sizes = matrix.row_sizes
-    cell_terms = counts.per_cell(np.arange(counts.n_terms, dtype=np.int32))
+    cell_terms = repeat_by_cell(counts, np.arange(counts.n_terms, dtype=np.int32))
     cells_by_term = np.zeros(counts.n_terms, np.int64)
     entry_cells = np.empty(matrix.terms.size, np.int64)
     n_columns = counts.class_documents.size
@@ -494,7 +496,7 @@ class NotInModelError(UsageError):
 
     def __init__(self, index: int, label: str) -> None:
         super().__init__(
-            f"document {index + 1} was never added as {label!r}", hint="nothing is forgotten"
+            f"document {index + 1} was never added as {label!r}", hint="nothing is removed"
         )
         self.index = index
         self.label = label
@@ -565,7 +567,7 @@ def _find_missing_from_sample(
 def _build_named_keys(
     table: CountTable, documents: CountedDocuments
 ) -> list[tuple[int, tuple[tuple[str, str], ...], int]]:
-    """Return `CountedDocuments.build_keys` with names of class and layer in place of columns."""
+    """Return `CountedDocuments.build_keys` with names of class and layer instead of columns."""
     names = [(label, layer.name) for label in table.classes for layer in table.layers]
     return [
         (content_hash, tuple(names[column] for column in columns), weight)

@@ -1,6 +1,6 @@
 """The count table: how often each term occurs in the documents of each class.
 
-Most models are estimated from the table alone, and a model file contains one. `TableBuilder` builds
+Most models are estimated only from the table, and a model file contains one. `TableBuilder` builds
 a table from postings. The counts of a table are whole numbers, so tables add and subtract exactly.
 """
 
@@ -159,7 +159,7 @@ class CellCounts:
     @cached_property
     def cell_terms(self) -> Ints:
         """Term id of each cell, shape (n_cells,)."""
-        return self.per_cell(np.arange(self.n_terms))
+        return repeat_by_cell(self, np.arange(self.n_terms))
 
     @property
     def cell_keys(self) -> Keys:
@@ -179,33 +179,6 @@ class CellCounts:
         """Documents with each term, shape (n_terms,)."""
         return sum_over_classes(self, self.cell_documents)
 
-    def per_cell(self, values: NDArray[Number]) -> NDArray[Number]:
-        """Return the value of each cell's term, shape (n_cells,).
-
-        ``values`` are the values of all terms, shape (n_terms,).
-        """
-        return np.repeat(values, np.diff(self.term_offsets))
-
-    def with_cells(
-        self,
-        class_documents: AnyArray,
-        keys: Keys,
-        cell_counts: AnyArray,
-        cell_documents: AnyArray,
-        cell_logs: AnyArray | None = None,
-    ) -> Self:
-        """Return other counts of the same terms; ``keys`` are the sorted keys of their cells."""
-        terms, columns = unpair(keys)
-        return replace(
-            self,
-            class_documents=class_documents,
-            term_offsets=compute_offsets(np.bincount(terms, minlength=self.n_terms)),
-            cell_classes=columns,
-            cell_counts=cell_counts,
-            cell_documents=cell_documents,
-            cell_logs=cell_logs,
-        )
-
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, CellCounts)
@@ -218,6 +191,35 @@ class CellCounts:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def repeat_by_cell(counts: CellCounts, values: NDArray[Number]) -> NDArray[Number]:
+    """Return the value of each cell's term, shape (n_cells,).
+
+    ``values`` are the values of all terms, shape (n_terms,).
+    """
+    return np.repeat(values, np.diff(counts.term_offsets))
+
+
+def replace_cells(
+    counts: Counts,
+    class_documents: AnyArray,
+    keys: Keys,
+    cell_counts: AnyArray,
+    cell_documents: AnyArray,
+    cell_logs: AnyArray | None = None,
+) -> Counts:
+    """Return other counts of the same terms; ``keys`` are the sorted keys of their cells."""
+    terms, columns = unpair(keys)
+    return replace(
+        counts,
+        class_documents=class_documents,
+        term_offsets=compute_offsets(np.bincount(terms, minlength=counts.n_terms)),
+        cell_classes=columns,
+        cell_counts=cell_counts,
+        cell_documents=cell_documents,
+        cell_logs=cell_logs,
+    )
 
 
 def _have_equal_moments(first: Moments | None, second: Moments | None) -> bool:
@@ -269,7 +271,7 @@ def regroup_counts(
     moments = counts.moments
     if moments is not None:
         moments = moments.take_classes(old_columns).reindex_classes(new_columns, n_columns)
-    return replace(counts.with_cells(documents, keys, *cells), classes=classes, moments=moments)
+    return replace(replace_cells(counts, documents, keys, *cells), classes=classes, moments=moments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,7 +418,9 @@ class CountTable(CellCounts):
         combined = replace(
             self, vocabulary=vocabulary, classes=classes, layers=layers, moments=moments
         )
-        combined = combined.with_cells(documents, keys[stays], *(values[stays] for values in cells))
+        combined = replace_cells(
+            combined, documents, keys[stays], *(values[stays] for values in cells)
+        )
         table, renumbering = combined.drop_empty()
         return _CombinedTable(
             table,
@@ -747,7 +751,7 @@ class TableBuilder:
         if moments is not None:
             moments = moments.take_classes(old_numbers)
         table = CountTable.empty(vocabulary, tuple(classes))
-        table = table.with_cells(self._class_documents[old_numbers], keys[order], *cells)
+        table = replace_cells(table, self._class_documents[old_numbers], keys[order], *cells)
         table = replace(table, attributes=self._attributes, moments=moments, unit=self._unit)
         table, renumbering = table.drop_empty()
         return NumberedTable(table, renumbering.apply_to(final_terms, final_classes))

@@ -44,7 +44,7 @@ class DocumentTermMatrix(NamedTuple):
     counts: AnyArray
     """Occurrences of the term in the document, at least 1, shape (n_entries,); int32 or int64.
 
-    Features in place of counts are floats, and may have several columns.
+    Features instead of counts are floats, and may have several columns.
     """
     unknown_tokens: Ints
     """Number of tokens that are not in the vocabulary, shape (n_docs,)."""

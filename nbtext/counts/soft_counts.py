@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
-from nbtext.counts.count_table import Counts, round_logs
+from nbtext.counts.count_table import Counts, replace_cells, round_logs
 from nbtext.counts.matrix import MAX_BLOCK_TERM_WEIGHTS
 from nbtext.text.hashing import pair
 
@@ -67,8 +67,12 @@ class SoftCounter(Generic[Counts]):
         are not computed: `cell_documents` of the result are the counts too.
         """
         keys, [sums] = self._sum_columns(responsibilities, lambda counts: [counts])
-        return self._labelled.with_cells(
-            responsibilities.sum(axis=0), keys, cell_counts=sums, cell_documents=sums
+        return replace_cells(
+            self._labelled,
+            responsibilities.sum(axis=0),
+            keys,
+            cell_counts=sums,
+            cell_documents=sums,
         )
 
     def sum_statistics(self, responsibilities: Floats) -> Counts:
@@ -88,7 +92,7 @@ class SoftCounter(Generic[Counts]):
 
         thousandths = responsibilities.astype(np.int64)
         keys, sums = self._sum_columns(thousandths, build_columns)
-        return self._labelled.with_cells(thousandths.sum(axis=0), keys, *sums)
+        return replace_cells(self._labelled, thousandths.sum(axis=0), keys, *sums)
 
     def _sum_columns(
         self, responsibilities: Numbers, build_columns: Callable[[AnyArray], list[Ints]]

@@ -26,6 +26,8 @@ from nbtext.counts.count_table import (
     add_cells,
     collect_fields,
     regroup_counts,
+    repeat_by_cell,
+    replace_cells,
     sum_cells,
     sum_over_classes,
 )
@@ -156,7 +158,7 @@ class ClassStatistics(CellCounts):
         """
         counts = self.cell_counts
         if not selected.all():
-            counts = np.where(self.per_cell(selected), counts, 0)
+            counts = np.where(repeat_by_cell(self, selected), counts, 0)
         sums = np.bincount(self.cell_classes, counts, self.n_classes)
         return sums.astype(counts.dtype)  # sums of integers are exact, because they are below 2**53
 
@@ -187,7 +189,7 @@ class ClassStatistics(CellCounts):
     def look_up_counts(self, terms: Ints, classes: Ints) -> Numbers:
         """Return m_jk for pairs of a term and a class in which it occurs, shape (n,)."""
         if self.n_classes > WORD_BITS:
-            return self.cell_counts[self._bisect_cells(terms, classes)]
+            return self.cell_counts[_bisect_cells(self, terms, classes)]
         # The cells of lower classes precede the cell of a class. To count these cells by bits takes
         # a fifth of the time of bisection.
         class_bits = np.left_shift(np.uint64(1), np.arange(self.n_classes, dtype=np.uint64))
@@ -204,23 +206,24 @@ class ClassStatistics(CellCounts):
         np.bitwise_xor.accumulate(cell_bits, out=running_xors[1:])
         return running_xors[self.term_offsets[1:]] ^ running_xors[self.term_offsets[:-1]]
 
-    def _bisect_cells(self, terms: Ints, classes: Ints) -> AnyInts:
-        """Return the index of the cell of each pair of a term and a class, shape (n,)."""
-        dtype: type[np.int32 | np.int64] = np.int64
-        if self.cell_counts.size <= np.iinfo(np.int32).max:
-            dtype = np.int32  # faster
-        term_offsets: AnyInts = self.term_offsets.astype(dtype)
-        low = term_offsets[terms]
-        high = term_offsets[terms + 1]
-        cell_classes = self.cell_classes.astype(dtype)
-        classes = classes.astype(dtype)
-        # Bisect for all pairs at once. The cell of a pair is always in [low, high).
-        for _ in range(self.n_classes.bit_length()):
-            middle = (low + high) >> 1
-            is_above = cell_classes[middle] > classes
-            high = np.where(is_above, middle, high)
-            low = np.where(is_above, low, middle)
-        return low
+
+def _bisect_cells(statistics: ClassStatistics, terms: Ints, classes: Ints) -> AnyInts:
+    """Return the index of the cell of each pair of a term and a class, shape (n,)."""
+    dtype: type[np.int32 | np.int64] = np.int64
+    if statistics.cell_counts.size <= np.iinfo(np.int32).max:
+        dtype = np.int32  # faster
+    term_offsets: AnyInts = statistics.term_offsets.astype(dtype)
+    low = term_offsets[terms]
+    high = term_offsets[terms + 1]
+    cell_classes = statistics.cell_classes.astype(dtype)
+    classes = classes.astype(dtype)
+    # Bisect for all pairs at once. The cell of a pair is always in [low, high).
+    for _ in range(statistics.n_classes.bit_length()):
+        middle = (low + high) >> 1
+        is_above = cell_classes[middle] > classes
+        high = np.where(is_above, middle, high)
+        low = np.where(is_above, low, middle)
+    return low
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,7 +407,7 @@ def add_counts(counts: Counts, other: CellCounts, factor: float) -> Counts:
     """Return the counts plus ``factor`` times other counts of the same vocabulary and columns."""
     keys, cells = add_cells(counts.cell_keys, counts.cells, other.cell_keys, other.cells, factor)
     documents = counts.class_documents + factor * other.class_documents
-    return counts.with_cells(documents, keys, *cells)
+    return replace_cells(counts, documents, keys, *cells)
 
 
 def count_seeds(seeds: SeedTerms, counts: CellCounts) -> CellCounts:
@@ -427,4 +430,4 @@ def count_seeds(seeds: SeedTerms, counts: CellCounts) -> CellCounts:
         cells.append(pseudo_counts * LOG_UNITS)
     documents = (counts.class_documents == 0).astype(np.int64)
     no_counts = CellCounts.empty(counts.vocabulary, counts.classes)
-    return no_counts.with_cells(documents, keys, *cells)
+    return replace_cells(no_counts, documents, keys, *cells)

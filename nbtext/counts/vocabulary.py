@@ -136,7 +136,7 @@ def mask_field_terms(vocabulary: Vocabulary) -> Mask:
 class Vocabulary:
     """Terms with the ids 0 to n_terms − 1.
 
-    ``text`` is the UTF-8 of the single terms, one after the other. ``bounds`` are the byte offsets
+    ``text`` is the UTF-8 of all single terms in order. ``bounds`` are the byte offsets
     in ``text`` of the start of each single term, and of the end of the last term. ``ngram_keys``
     are the n-grams, sorted, as keys of `nbtext.text.hashing.pair`. Objects are immutable.
     """

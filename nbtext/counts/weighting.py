@@ -47,7 +47,7 @@ def scale_to_unit_length(weights: Floats, documents: Ints, n_documents: int) -> 
 def weigh_matrix(
     matrix: DocumentTermMatrix, weighting: str, statistics: CellCounts
 ) -> DocumentTermMatrix:
-    """Return the matrix with weights in place of counts, without entries of weight 0.
+    """Return the matrix with weights instead of counts, without entries of weight 0.
 
     For ``tfidf``, all terms of the matrix contribute to the length of a document, so the matrix
     must have only selected terms.
@@ -64,7 +64,7 @@ def weigh_matrix(
 
 
 def apply_additive_weighting(documents: CountedDocuments, weighting: str) -> CountedDocuments:
-    """Return the documents with the weights of their terms in place of counts.
+    """Return the documents with the weights of their terms instead of counts.
 
     ``weighting`` is ``counts``, ``binary`` or ``log``. `weigh_cells` returns the sums of these
     weights over documents.

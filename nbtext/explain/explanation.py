@@ -1,4 +1,4 @@
-"""Explanations of predictions: what each word adds to the log odds over another class.
+"""Explanations of predictions: the contribution of each word to the log odds over another class.
 
 With score s_k of class k, the log odds s_a − s_b before calibration are the difference of the log
 priors plus the contributions of words and attributes (`nbtext.explain.contributions`). If this sum

@@ -540,7 +540,7 @@ class TokenTracer:
     def _split_document(self, text: bytes, fields: Fields) -> tuple[bytes, list[_Segment], bytes]:
         """Return the document as it is shown, its segments, and its readable bytes.
 
-        The readable bytes are the document with zeros in place of encoded lines.
+        The readable bytes are the document with zeros instead of encoded lines.
         """
         document = render_document(text, fields)
         if self._is_counted:

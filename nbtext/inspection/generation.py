@@ -1,4 +1,4 @@
-"""Draw documents from a model for `nbtext generate`, to show what it expects of a class.
+"""Draw documents from a model for `nbtext generate`, to show the language model of a class.
 
 In formulas j is a word and k a class.
 """

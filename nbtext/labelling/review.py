@@ -34,7 +34,7 @@ MAX_EXPONENT = 50.0
 """Limit of log odds, so that `exp` does not overflow. It exceeds log `MAX_SHOWN_ODDS`."""
 
 NO_LABEL_TEXT = "without a label"
-"""Shown in place of an empty label set."""
+"""Shown instead of an empty label set."""
 
 
 class ReviewSession(Session):

@@ -41,7 +41,7 @@ FEW_DOCUMENTS = 6
 """In a table of at most this many documents each document may have a class of its own."""
 
 REVEALING_PROPORTION = 0.99
-"""A field reveals the class if its terms alone predict this proportion of the documents."""
+"""A field reveals the class if its terms predict this proportion of the documents."""
 
 MIN_CHECKED_DOCUMENTS = 20
 """With fewer documents a corpus is not checked for lists, and a class not for revealing fields."""
@@ -237,7 +237,7 @@ def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
 
 
 def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
-    """Yield warnings about fields, such as mail headers, whose terms alone reveal the class.
+    """Yield warnings about fields, such as mail headers, whose terms reveal the class.
 
     For each field, count the training documents that a simple classifier predicts correctly. It
     predicts each class by one term of the field, the term that separates the class best. For

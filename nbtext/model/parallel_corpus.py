@@ -50,7 +50,7 @@ MAX_PROBED_PROCESSES = 8
 """Limit of processes for which the first shards are listed before counting starts."""
 
 STDIN = "-"
-"""Path that stands for standard input."""
+"""Path that means standard input."""
 
 
 class CountedCorpus(NamedTuple):
@@ -189,7 +189,7 @@ def _count_on_cluster(
 
 
 def count_shards(context: CountingContext, batch: TaskBatch[NumberedShard]) -> PartialCounts:
-    """Count the shards of a batch, one after the other."""
+    """Count the shards of a batch in order."""
     reports: list[ShardReport] = []  # filled while the documents are read
     documents = report_progress(_read_shards(context, batch, reports), batch.report_progress_so_far)
     try:

@@ -72,7 +72,7 @@ class ArraySpec(NamedTuple):
     All arrays with this size name have equally many elements.
     """
     content: str
-    """What the elements mean."""
+    """Meaning of the elements."""
     minimum: int = 0
     limit_name: str = ""
     """Name of a number of elements that all values are less than; "" for values without limit."""
@@ -491,7 +491,7 @@ class SettingSpec(NamedTuple):
 
     form: ValueForm
     content: str
-    """What the value means."""
+    """Meaning of the value."""
     default: object = REQUIRED
     """Value if the setting is missing from the file; `REQUIRED` if it must not be missing."""
 

@@ -27,7 +27,7 @@ ALL_DOCUMENTS_LABEL = ""
 """The reserved label of all documents in a multi-label corpus."""
 
 LABEL_MARK = "\x1f"
-"""Precedes each label of an encoded label set. The mark alone is the empty set.
+"""Precedes each label of an encoded label set. Only the mark is the empty set.
 
 Labels do not contain it.
 """

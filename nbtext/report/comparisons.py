@@ -61,7 +61,7 @@ CHANGE_COLUMNS: Sequence[Column[DisagreementCount]] = (
 
 
 class ComparedMetric(NamedTuple):
-    """The values of a metric for the models A and B. None stands for infinity."""
+    """The values of a metric for the models A and B. None means infinity."""
 
     a: float | None
     b: float | None

@@ -101,7 +101,9 @@ def collect_summands(explanation: Explanation, top: int, noun: str) -> tuple[lis
     ]
     n_idle = len(explanation.words) - len(contributions)
     contributions += [
-        Summand(f"{attribute.name}={attribute.value}", attribute.nats, terms="beside the text")
+        Summand(
+            f"{attribute.name}={attribute.value}", attribute.nats, terms="in addition to the text"
+        )
         for attribute in explanation.attributes
     ]
     contributions.sort(key=lambda summand: abs(summand.contribution), reverse=True)

@@ -174,7 +174,7 @@ def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledg
 
 
 def _encode_header(index: bytes, payload_length: int) -> bytes:
-    """Return the header with zeros in place of the digest."""
+    """Return the header with zeros instead of the digest."""
     return _HEADER.pack(
         _START,
         _HEADER_BYTES - _MAGIC_OFFSET + len(index),

@@ -163,7 +163,7 @@ class Analyzer:
         return surfaces._replace(documents=indices.take(surfaces.documents))
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return the terms of surface forms, one after the other, and their number by form."""
+        """Return the terms of surface forms in order, and their number by form."""
         words, n_words = self.extract_words(forms)
         return self.stem(words), n_words
 

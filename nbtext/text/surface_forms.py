@@ -55,7 +55,7 @@ STOP_DELIMITED_FORM = re.compile(
 """A surface form of valid UTF-8 if `_STOPS` end a form too."""
 
 _SEPARATOR = 0
-"""Byte in place of all bytes that are not part of a form."""
+"""Byte instead of all bytes that are not part of a form."""
 
 FORM_SEPARATOR = " "
 """Joins forms. No form contains it."""

@@ -106,7 +106,7 @@ _MAX_LISTED_MARK_COLUMNS = 5
 _MAX_LISTED_HEADER_CELLS = 3
 _MAX_CELL_CHARS = 30
 _MAX_LINE_CHARS = 40
-"""Limits of what a message shows."""
+"""Limits of the content of a message."""
 
 _PLAIN_NAME = re.compile(r"[^\W\d][\w -]{0,39}")
 """A name of a column that a line of prose is unlikely to contain."""
