@@ -232,11 +232,11 @@ def test_layered_counts_add_and_subtract_as_if_recounted(first: Dated, second: D
     require_equal(both, count_by_period([*second, *first]))
     require_equal(both - count_by_period(second), count_by_period(first))
     require_equal(forget_documents(both, count_by_period(second)), count_by_period(first))
-    with pytest.raises(UsageError, match="never learnt as"):
+    with pytest.raises(UsageError, match="never added as"):
         forget_documents(both, count_by_period([*first, ("z", "never counted", "2024")]))
     elsewhere = [(label, text, PERIODS[1 - PERIODS.index(period)]) for label, text, period in first]
     if sorted(elsewhere) != sorted(first):
-        with pytest.raises(UsageError, match="never learnt as"):
+        with pytest.raises(UsageError, match="never added as"):
             forget_documents(
                 count_by_period(first) + count_by_period([("z", "never counted", "2024")]),
                 count_by_period(elsewhere),

@@ -242,8 +242,8 @@ def test_seed_of_a_column_is_a_seed_of_its_value(tmp_path: Path) -> None:
     ("word", "said"),
     [
         ("age=3", "a number at 'age'"),
-        ("heigth=t", "no value of --categorical"),
-        ("height=", "no value of --categorical"),
+        ("heigth=t", "not a value of --categorical"),
+        ("height=", "not a value of --categorical"),
     ],
 )
 def test_seed_that_no_column_can_contain_is_refused(word: str, said: str, tmp_path: Path) -> None:
