@@ -472,7 +472,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
         rows.append((finding.check, finding.result, finding.detail))
         if finding.fix:
             rows.append(("", "", f"→ {finding.fix}"))
-    print_blocks(format_grid(("looked at", "result", "result"), rows))
+    print_blocks(format_grid(("check", "result", "finding"), rows))
 
 
 def write_generated_documents(
