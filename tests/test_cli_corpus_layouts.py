@@ -90,7 +90,7 @@ def test_folders_named_train_and_test_as_classes_are_warned_of(tmp_path: Path) -
     )
     notes = nbtext("train c").notes
     assert (
-        "nbtext: warning: the classes are named like parts of a corpus: test, train; give the folder of one part, or of a table --where"
+        "nbtext: warning: the classes are named like parts of a corpus: test, train; use the folder of one part; for a table, add --where"
         in notes[0]
     )
     assert nbtext("train c/train").notes == []
@@ -137,7 +137,7 @@ def test_table_names_files_relative_to_its_folder(tmp_path: Path) -> None:
         for number in range(len(texts))
     ]
     Path("c/table.csv").write_text("label,path\n" + "".join(rows), encoding="utf-8")
-    assert "give --file-column path" in nbtext("train c/table.csv").err.decode()
+    assert "use --file-column path" in nbtext("train c/table.csv").err.decode()
     assert (
         "nbtext: c/table.csv: class in column 'label', paths in column 'path', the first line is a header; if this is wrong, set --label-column or --no-header"
         in nbtext("train -v c/table.csv --file-column path").notes
@@ -190,10 +190,10 @@ def test_unread_columns_that_look_relevant_give_a_warning(tmp_path: Path) -> Non
     )
     parts, titles = nbtext("train parts.csv"), nbtext("train titles.csv")
     assert parts.notes == [
-        "nbtext: warning: parts.csv: column split names parts of a corpus, and all are read; give --where split=train"
+        "nbtext: warning: parts.csv: column split names parts of a corpus, and all are read; add --where split=train"
     ]
     assert titles.notes == [
-        "nbtext: warning: titles.csv: column 3 has longer texts than column 2, which is read; give --text-column 3"
+        "nbtext: warning: titles.csv: column 3 has longer texts than column 2, which is read; use --text-column 3"
     ]
     for quiet in (
         "train parts.csv --where split=train",

@@ -151,7 +151,7 @@ def test_missing_or_empty_corpus_is_refused(pets: Path, command: str) -> None:
     if command not in ("classify", "tokens"):
         assert "nothere: cannot read: no such file or directory" in fail(4, command, "nothere")
         if command not in ("update", "forget"):
-            assert "has no documents that can be read" in fail(2, command, "hollow")
+            assert "has no readable documents" in fail(2, command, "hollow")
 
 
 @pytest.mark.parametrize("command", ["classify", "explain", "explain --why-not dogs", "tokens"])

@@ -72,7 +72,7 @@ def test_header_is_recognised_and_stored_in_the_model(tables: Path) -> None:
     write("new.csv", "when,text\n2024-01-02,it barks\n")
     assert [row[:2] for row in succeed("classify new.csv").rows] == [["new.csv:2", "dogs"]]
     assert in_json("evaluate -q headed.csv")["n"] == len(PETS)
-    assert "there is no column 'text'" in fail(4, "classify plain.tsv")
+    assert "no column is called 'text'" in fail(4, "classify plain.tsv")
 
 
 def test_recognised_columns_are_reported_only_with_verbose(tables: Path) -> None:
@@ -126,10 +126,10 @@ def test_ambiguous_columns_are_refused_and_shown(tables: Path) -> None:
     )
     line = fail(2, "train three.tsv")
     assert line == (
-        "nbtext: three.tsv: it is not clear which column is the class: 1 ('it purrs, on the sofa 0'), 2 ('cats'), 3 ('even'); give --label-column"
+        "nbtext: three.tsv: it is not clear which column is the class: 1 ('it purrs, on the sofa 0'), 2 ('cats'), 3 ('even'); use --label-column"
     )
     assert warnings(nbtext("train three.tsv --label-column 3")) == [
-        "three.tsv: column 1 has longer texts than column 2, which is read; give --text-column 1"
+        "three.tsv: column 1 has longer texts than column 2, which is read; use --text-column 1"
     ]
     succeed("train three.tsv --label-column 2")
     assert classes(tables) == ["cats", "dogs"]
@@ -173,7 +173,7 @@ def test_tables_of_paths_give_a_warning(tables: Path) -> None:
     )
     (said,) = warnings(nbtext("train files/list.csv --text-column path --label-column label"))
     assert said.startswith(
-        "files/list.csv: the texts are names of files, and the names are counted, not the files; give --file-column "
+        "files/list.csv: the texts are names of files, and the names are counted, not the files; use --file-column "
     )
 
 
@@ -309,7 +309,7 @@ def test_text_only_table_needs_no_columns(tables: Path) -> None:
         ]
     assert len(succeed("classify -", stdin=b"dogs\tit barks\ncats\tit purrs\n").rows) == 2
     succeed("train headed.csv")
-    assert "there is no column 'text'" in fail(4, "classify -", stdin=b"id,body\n1,it barks\n")
+    assert "no column is called 'text'" in fail(4, "classify -", stdin=b"id,body\n1,it barks\n")
 
 
 def test_mail_and_html_in_folders_are_recognised(tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_tables_of_other_programs_are_refused_with_a_remedy(tables: Path) -> Non
     assert "unpack the archive first" in fail(2, "train packed.zip")
     write("quoted.tsv", 'cats\t"it said ""purr"" twice"\ndogs\tit barks\n')
     (said,) = nbtext("train quoted.tsv").notes
-    assert "give --format csv --delimiter tab" in said
+    assert "use --format csv --delimiter tab" in said
     succeed("train quoted.tsv --format csv --delimiter tab")
     write("all.tsv", "".join(f'"{label}"\t"{text}"\n' for text, label in PETS))
     assert "cells look quoted" in nbtext("train all.tsv").notes[0]
@@ -459,7 +459,7 @@ def test_keep_prints_input_columns_next_to_predictions(tables: Path) -> None:
         ["n", "label"],
         ["1", "dogs"],
     ]
-    assert "there is no column 'x'" in fail(4, "classify new.csv --keep x")
+    assert "no column is called 'x'" in fail(4, "classify new.csv --keep x")
     write("judged.csv", "text,label\nit barks,cats\n")
     assert succeed("classify judged.csv --keep all").text.startswith("text,given_label,label,prob")
     judged = succeed("classify judged.csv --keep label -o jsonl").records[0]
@@ -528,11 +528,11 @@ def test_train_and_doctor_print_the_same_warnings_of_unusual_data(tmp_path: Path
     for file, said in (
         (
             "split.jsonl",
-            "column split names parts of a corpus, and all are read; give --where split=train",
+            "column split names parts of a corpus, and all are read; add --where split=train",
         ),
         (
             "judged.json",
-            "column answer and all rows are read; give --where answer=accept",
+            "column answer and all rows are read; add --where answer=accept",
         ),
         (
             "stray.csv",

@@ -82,12 +82,12 @@ def test_column_name_implies_a_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "reading", "kind", "why"),
     [
-        ("x", {}, PathError, r"there is no column 'x'; the header has topic, text, year, team"),
+        ("x", {}, PathError, r"no column is called 'x'; the header has topic, text, year, team"),
         (
             "year",
             {"header": False},
             UsageError,
-            "there is no column 'year': because the table has no header line; give its number, or header",
+            "there is no column 'year', because the table has no header line; use its number, or add header",
         ),
         ("0", {}, UsageError, "there is no column 0; columns are numbered from 1"),
     ],
@@ -315,7 +315,7 @@ def test_without_labels_only_the_text_column_is_recognised() -> None:
 def test_ambiguous_columns_are_refused(lines: list[str]) -> None:
     with pytest.raises(
         UsageError,
-        match=r"it is not clear which column is the (class|text).*give (--)?(label|text)[-_]column",
+        match=r"it is not clear which column is the (class|text).*use (--)?(label|text)[-_]column",
     ):
         recognise_columns(rows(*lines), Reading(format="csv"), labelled=True)
 

@@ -398,7 +398,7 @@ def test_list_of_documents_is_refused_as_a_list_of_corpora(tmp_path: Path) -> No
     corpus(tmp_path, {"c/a/1": "one", "c/b/1": "two", "list": "c/a/1\nc/b/1\n", "corpora": "c\n"})
     line = fail(2, "train --files-from list")
     assert line.startswith(
-        "nbtext: c/a/1 is not a directory with one sub-directory per class; a path names a whole corpus, also in a list of"
+        "nbtext: c/a/1 is not a directory with one sub-directory per class; each path is a corpus, also in a list of"
     )
     succeed("train --files-from corpora")
 

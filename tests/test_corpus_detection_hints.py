@@ -30,7 +30,7 @@ def test_suggested_options_read_the_file(tmp_path: Path, delimiter: str) -> None
     )
     corpus(tmp_path, {"pets.dat": "".join(rows)})
     said = fail(2, "train pets.dat")
-    options = said.rpartition("so give ")[2].replace("'", "")
+    options = said.rpartition("so use ")[2].replace("'", "")
     succeed("train pets.dat", *options.split())
     assert "cats" in succeed("inspect").text
 

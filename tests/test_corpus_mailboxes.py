@@ -219,7 +219,7 @@ def test_folder_with_other_files_is_not_a_folder_of_mboxes(
     corpus(tmp_path, {"b/spam.mbox": LETTERS, "b/ham.mbox": LETTERS, **more})
     *warned, said = nbtext("train b -m m").notes
     assert "has no sub-directories" in said
-    assert all("look like mbox" in each and "give --format mbox" in each for each in warned)
+    assert all("look like mbox" in each and "use --format mbox" in each for each in warned)
     done = nbtext("train b -m m --format mbox")
     assert (
         done.status == 0

@@ -95,7 +95,7 @@ def test_unpacked_size_limit_is_exact_to_the_byte(kind: str) -> None:
     packed = PACK[kind](b"x" * 5000)
     assert content(packed, kind, 5000) == b"x" * 5000
     with pytest.raises(
-        PathError, match=r"unpacks to more than 4,999 bytes; give max_unpacked_size=SIZE"
+        PathError, match=r"unpacks to more than 4,999 bytes; raise max_unpacked_size=SIZE"
     ):
         content(packed, kind, 4999)
 

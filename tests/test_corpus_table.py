@@ -170,13 +170,13 @@ def test_label_column_is_optional_without_labels_but_implies_a_header(
         (
             {"label_column": "x"},
             PathError,
-            r"there is no column 'x'; the header has id, text, text",
+            r"no column is called 'x'; the header has id, text, text",
         ),
         ({"label_column": "text"}, PathError, "several columns are called 'text'"),
         (
             {"label_column": "id", "header": False},
             UsageError,
-            "there is no column 'id': because the table has no header line; give its number, or header",
+            "there is no column 'id', because the table has no header line; use its number, or add header",
         ),
         ({"label_column": "2", "text_column": "2"}, UsageError, "are the same column"),
         ({"label_column": "id", "text_column": "1"}, UsageError, "are the same column"),
@@ -193,13 +193,13 @@ def test_ambiguous_or_missing_columns_are_refused(
 def test_empty_table_has_no_documents(tmp_path: Path) -> None:
     assert documents(table(tmp_path, "")) == []
     assert documents(table(tmp_path, "topic,text\n"), label_column="topic") == []
-    with pytest.raises(PathError, match="there is no column 'topic'; the table is empty"):
+    with pytest.raises(PathError, match="no column is called 'topic'; the table is empty"):
         documents(table(tmp_path, ""), label_column="topic")
 
 
 def test_long_column_names_are_truncated_in_messages(tmp_path: Path) -> None:
     header = ",".join(f"label{n}" + "label" * 100 for n in range(30))
-    with pytest.raises(PathError, match="there is no column 'label'") as raised:
+    with pytest.raises(PathError, match="no column is called 'label'") as raised:
         documents(table(tmp_path, f"{header}\n{'1,' * 29}1\n"), label_column="label")
     assert len(raised.value.line) < 1000 + len(str(tmp_path))
 
@@ -264,7 +264,7 @@ def test_too_short_first_row_is_the_only_problem(
 def test_broken_quotes_end_the_table_with_the_line(tmp_path: Path, content: str, line: int) -> None:
     path = table(tmp_path, content)
     with pytest.raises(
-        PathError, match=rf"t\.csv: line {line}: not valid csv .* give format tsv delimiter ','"
+        PathError, match=rf"t\.csv: line {line}: not valid csv .* use format tsv delimiter ','"
     ):
         documents(path)
 

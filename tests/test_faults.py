@@ -100,7 +100,7 @@ FAULTS = {
     59: ("symbolic links", "corpus_directory.links_to_class_folders_are_followed_with_and_without_labels"),
     60: ("a file of five gigabytes", "faults_documents.fault_60_file_of_five_gigabytes_is_refused_without_memory"),
     61: ("binary documents", "faults_documents.fault_61_binary_documents_are_reported"),
-    62: ("not UTF-8", "corpus_decoding.text_that_is_not_utf8_is_read_as_windows_1252", "corpus_formats.named_encoding_is_strict"),
+    62: ("not UTF-8", "corpus_decoding.text_that_is_not_utf8_is_read_as_windows_1252", "corpus_detection_formats.named_encoding_is_strict"),
     63: ("byte order marks", "corpus_decoding.byte_order_mark_sets_the_encoding", "corpus_table.table_encodings_are_detected"),
     64: ("line ends", "faults_tables.fault_64_line_ends_are_read", "corpus_table.quoted_fields_are_read"),
     65: ("bad JSON", "corpus_lines_jsonl.bad_lines_are_reported_by_the_command", "faults_tables.fault_65_json_labels_that_are_not_text_are_converted_or_refused"),
