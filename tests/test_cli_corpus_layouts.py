@@ -152,7 +152,7 @@ def test_table_names_files_relative_to_its_folder(tmp_path: Path) -> None:
     )
     result = nbtext("update c/table.csv")
     assert result.status == 1
-    assert "no such file c/texts/nowhere" in result.notes[0]
+    assert "no such file: c/texts/nowhere" in result.notes[0]
 
 
 def test_where_selects_rows_by_a_value(tmp_path: Path) -> None:

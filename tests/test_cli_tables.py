@@ -532,7 +532,7 @@ def test_train_and_doctor_print_the_same_warnings_of_unusual_data(tmp_path: Path
         ),
         (
             "judged.json",
-            "column answer and all rows are read; add --where answer=accept",
+            "annotators rejected some rows, by column answer, and all rows are read; add --where answer=accept",
         ),
         (
             "stray.csv",
