@@ -172,7 +172,7 @@ def test_where_selects_rows_by_a_value(tmp_path: Path) -> None:
             in_json("evaluate -q all.csv --training all.csv --where", where)["leaks"]["found"] == 0
         )
         succeed("report -q all.csv --training all.csv --to page.html --where", where)
-        assert "These figures may flatter the model" not in Path("page.html").read_text("utf-8")
+        assert "These metrics may be too good" not in Path("page.html").read_text("utf-8")
     fail(2, "train all.csv --where split")
     fail(4, "train all.csv --where nowhere=train")
 

@@ -332,7 +332,7 @@ def test_mail_and_html_in_folders_are_recognised(tmp_path: Path) -> None:
         notes[0]
         == "nbtext: mail: all files have names of mail; if they are text, add --document text"
     )
-    assert "by their names" not in notes[1]
+    assert "names of mail" not in notes[1]
     succeed("train mail --document mail -m given")
     assert content("given") == content("nbtext.joblib")
     rows = nbtext("classify - mail/b/1.eml", stdin=letters["b/1.eml"].encode()).rows
