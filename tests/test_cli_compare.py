@@ -80,7 +80,7 @@ def test_compare_metrics_match_evaluate_and_classify(
     assert said["changed"] == len(expected) == sum(of["documents"] for of in said["changes"])
     table = succeed(*compare).text
     assert f"{said['differences']['accuracy']['difference']:+.4f}" in table
-    assert f"for {len(expected)} of 78 documents" in table
+    assert f"B differs from A in {len(expected)} of 78 documents." in table
     assert (
         succeed(*compare, "--output", "json").out
         == succeed(*compare, "--output", "json", "--seed", "0").out
@@ -113,7 +113,7 @@ def test_labels_unknown_to_one_model_are_named(pets: Path) -> None:
     corpus(pets, {**{f"more/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings", "test/birds/1": "sings", "test/cats/1": "a cat"})  # fmt: skip
     succeed("train more -m more.joblib")
     done = nbtext("compare nbtext.joblib more.joblib test")
-    assert (done.status, done.notes) == (0, ["nbtext: warning: A does not know birds"])
+    assert (done.status, done.notes) == (0, ["nbtext: warning: labels that A does not know: birds"])
     assert "infinite" in done.text
     assert "for 1 of 2 documents" in done.text
     assert nbtext("compare nbtext.joblib more.joblib test -q").notes == []
@@ -184,7 +184,7 @@ def test_fail_unless_better_fails_if_not_significantly_better(
 def test_compare_without_documents_suggests_comparing_the_model_descriptions(pets: Path) -> None:
     succeed("train pets --stemmer none -m 'of two words'")
     told = fail(2, "compare nbtext.joblib 'of two words' --fail-unless-better")
-    said, _, line = told.partition("; to see what differs in the models: ")
+    said, _, line = told.partition("; to compare the content of the models: ")
     assert said == "nbtext: compare needs CORPUS or --files-from"
     recipe = line.replace("nbtext inspect", "$NBTEXT inspect")
     done = bash(recipe)

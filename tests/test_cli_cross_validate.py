@@ -282,7 +282,7 @@ def test_leave_one_out_with_selected_terms_warns(tmp_path: Path) -> None:
     )
     done = nbtext("cross-validate chance.tsv --top 300 --leave-one-out --output json")
     assert (done.status, json.loads(done.out)["accuracy"] > 0.9) == (0, True)
-    assert done.notes[0].startswith("nbtext: warning: --top saw all labels")
+    assert done.notes[0].startswith("nbtext: warning: --top used the labels of all documents")
     folds = succeed("cross-validate chance.tsv --top 300 --output json")
     assert json.loads(folds.out)["accuracy"] < 0.6
     assert not folds.err

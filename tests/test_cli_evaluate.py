@@ -45,7 +45,7 @@ def test_labels_unknown_to_the_model_count_as_mistakes_and_are_named(pets: Path)
     assert (done.status, done.notes) == (
         0,
         [
-            f"nbtext: warning: the model does not know {names} and others: 12 documents, counted as mistakes"
+            f"nbtext: warning: labels that the model does not know: {names} and others: 12 documents, counted as mistakes"
         ],
     )
     said = json.loads(done.out)
@@ -231,7 +231,7 @@ def test_by_column_may_have_the_name_of_a_metric(pets: Path) -> None:
 
 def test_by_column_that_does_not_exist_is_refused(table: Path) -> None:
     columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
-    assert "there is no column 'nothere'" in fail(4, "evaluate test.csv", *columns)
+    assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)
 
 
 def test_threshold_of_two_classes_matches_the_predictions(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_empty_and_full_sets_are_named(home: Path) -> None:
 
 
 def test_too_few_documents_for_a_guarantee_are_refused_or_warned_of(home: Path) -> None:
-    assert "at least 199 documents" in fail(2, "classify sure --coverage 0.995", cwd=home)
+    assert "at least 199 held-out documents" in fail(2, "classify sure --coverage 0.995", cwd=home)
     result = nbtext("classify sure --coverage 0.98 --by-class -o tsv", cwd=home)
     assert "fewer than 49 of their training documents" in result.err.decode()
     assert result.rows[0][1].count("|") >= 2
@@ -115,7 +115,7 @@ def test_imprecise_predictions_are_withheld(home: Path) -> None:
     assert "nbtext inspect --thresholds" in result.notes[0]
     assert result.rows[0][1:] == ["", "low-precision"]
     result = nbtext("classify sure --min-precision plain=0.999", cwd=home)
-    assert "no answers with plain: " in result.notes[0]
+    assert "plain is never predicted: " in result.notes[0]
     assert result.rows[0][1] == "a|b"
     assert records(home, "--min-probability", "a|b=1")[0]["abstained"] == "low-probability"
 

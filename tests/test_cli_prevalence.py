@@ -61,7 +61,10 @@ def test_prevalence_with_few_labels_is_refused_in_one_line(tmp_path: Path) -> No
     assert nbtext("train one.tsv", *reading).status == 0  # it warns of the only class
     for command in (("prevalence", "one.tsv"), ("evaluate", "one.tsv", "--prior-from", "one.tsv")):
         line = fail(2, *command, *reading)
-        assert "shares of 1 class need at least 25 labelled documents, and the model has 1" in line
+        assert (
+            "proportions of 1 class need at least 25 labelled documents, and the model has 1"
+            in line
+        )
 
 
 def test_by_column_gives_a_row_per_value(desk: Path) -> None:
@@ -94,7 +97,8 @@ def test_out_of_distribution_documents_give_a_warning(desk: Path) -> None:
     done = nbtext("prevalence other.txt --format lines")
     assert done.status == 0
     assert (
-        "differ from those of training by more than class shares (unknown tokens" in done.notes[0]
+        "differ from the training documents by more than class proportions (unknown tokens"
+        in done.notes[0]
     )
 
 
@@ -111,7 +115,7 @@ def test_model_without_a_sample_estimates_without_correction(desk: Path) -> None
     )
     done = nbtext("prevalence", TEST, "-m", "bare.joblib", "-o", "json")
     assert done.status == 0
-    assert "not corrected by left-out documents" in done.notes[0]
+    assert "not corrected by held-out documents" in done.notes[0]
     assert "drift" not in json.loads(done.text)
 
 

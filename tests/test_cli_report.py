@@ -15,7 +15,7 @@ def test_report_has_the_metrics_of_evaluate(service_desk_model: Path, tmp_path: 
     assert done.notes[-1] == "nbtext: wrote report.html; open it in a browser"
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     said = in_json("evaluate", SERVICE_DESK / "test", "-m", service_desk_model)
-    assert f"answered {said['n']} documents" in page.text
+    assert f"evaluated on {said['n']} documents" in page.text
     for figure in ("accuracy", "macro_f1", "ece", "brier", "log_loss"):
         assert f"{said[figure]:.3f}" in page.text
     assert all(label.split("-")[0] in page.text for label in said["classes"])
@@ -31,7 +31,7 @@ def test_training_corpus_adds_a_learning_curve_and_leakage(
     succeed("report", *corpora, "-m", service_desk_model)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "learning" in {section["class"] for section in page.all("section")}
-    assert "These figures may flatter the model:" in page.text
+    assert "These metrics may be too good:" in page.text
     risk, curve = (svg for svg in page.all("svg") if svg["class"] == "chart curve")
     assert risk["aria-label"].startswith("Precision is 100.0\u00a0% for the most probable")
     assert curve["aria-label"].startswith("Learning curve: accuracy goes from")
@@ -76,7 +76,7 @@ def test_unknown_labels_are_named(pets: Path) -> None:
     done = nbtext("report test")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: the model does not know newts"],
+        ["nbtext: warning: labels that the model does not know: newts"],
     )
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
 
@@ -92,5 +92,5 @@ def test_removed_model_card_options_refer_to_the_docs(pets: Path) -> None:
     for option in ("--evaluation saved.json", "--license mit", "--dataset pets", "--card"):
         assert (
             fail(2, "report pets", *option.split())
-            == f"nbtext: the option {option.split()[0]} any more; {recipe}"
+            == f"nbtext: the option {option.split()[0]} was removed; {recipe}"
         )

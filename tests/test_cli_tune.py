@@ -168,7 +168,7 @@ def test_incompatible_settings_are_skipped_with_a_warning(pets: Path) -> None:
     )
     assert done.status == 0
     assert [
-        note for note in done.notes if "left out: with classifier=bernoulli weighting=log" in note
+        note for note in done.notes if "skipped: with classifier=bernoulli weighting=log" in note
     ]
 
 
@@ -228,7 +228,7 @@ def test_setting_is_chosen_only_if_significantly_better(tmp_path: Path) -> None:
         (
             "ngrams=1,2",
             "--ngrams 2",
-            "Kept is ngrams 2: It is significantly better than the default (p = ",
+            "Chosen: ngrams 2. It is significantly better than the default (p = ",
         ),
         (
             "min-df=1,2",
@@ -262,8 +262,8 @@ def test_every_format_contains_the_numbers_of_documents_and_folds(tmp_path: Path
     )
     options = ("t.tsv", "--try", "smoothing=1,2", "--within", "none", "--folds", "2", "-m", "m")
     text = succeed("tune", *options).text
-    assert "judged on 800 of 2,000 documents, 1 of 2 folds\n" in text
-    assert "judged on 2,000 of 2,000 documents, 2 of 2 folds\n" in text
+    assert "evaluated on 800 of 2,000 documents, 1 of 2 folds\n" in text
+    assert "evaluated on 2,000 of 2,000 documents, 2 of 2 folds\n" in text
     records = succeed("tune", *options, "--output", "jsonl").records
     names = ("documents", "documents_in_all", "folds", "folds_in_all")
     assert [[record[name] for name in names] for record in records] == [[2000, 2000, 2, 2]] * 2 + [

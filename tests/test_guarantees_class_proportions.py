@@ -332,7 +332,7 @@ def test_impossible_documents_are_excluded_and_get_no_prediction() -> None:
     assert (result.impossible, result.all.documents, result.by) == (1, 1, {})
     [block] = replace_prior(score_documents(model.fitted, documents), result.all, likelihoods)
     assert np.isnan(block.log_posterior).all(axis=1).tolist() == [False, True]
-    with pytest.raises(UsageError, match="no documents"):
+    with pytest.raises(UsageError, match="no readable documents with a prediction"):
         estimate_prevalence(
             score_documents(model.fitted, documents[1:]), model.classes, likelihoods
         )

@@ -65,7 +65,7 @@ def test_minimum_number_of_documents_has_a_threshold_and_one_fewer_has_none(
 ) -> None:
     assert count_needed_held_out(coverage) == n
     assert min(fit_set_rule(draw_posteriors(n), CLASSES, coverage).min_log_posteriors) > -np.inf
-    with pytest.raises(UsageError, match=f"takes at least {n} document"):
+    with pytest.raises(UsageError, match=f"needs at least {n} held-out document"):
         fit_set_rule(draw_posteriors(n - 1), CLASSES, coverage)
 
 

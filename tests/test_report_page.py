@@ -121,28 +121,28 @@ def test_control_characters_are_shown_as_codes() -> None:
 def test_summary_states_the_accuracy_and_reliability() -> None:
     said = words(example())
     assert (
-        "answered 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.1\u00a0% to 84.1\u00a0%)"
+        "was evaluated on 300 documents of 3 classes. It is right on 80.0\u00a0% of them (95\u00a0% interval 75.1\u00a0% to 84.1\u00a0%)"
         in said
     )
     assert (
-        "Always answering cats, the largest class in training, would be right on 33.3\u00a0%"
+        "Always predicting cats, the largest class in training, would be right on 33.3\u00a0%"
         in said
     )
-    assert "no sign" not in said
+    assert "does not show" not in said
     assert "Of its 60 mistakes, 20 take cats for dogs." in said
     assert (
         "recognises least is cats: it finds 80.0\u00a0% of its 100 documents; most often it takes the others for dogs."
         in said
     )
     assert "Its probabilities can be believed." in said
-    assert "by 1.0 percentage points (before calibration by 20.0)" in said
+    assert "is 1.0 percentage points (before calibration by 20.0)" in said
 
 
 def test_summary_states_the_weaknesses() -> None:
     data = example()
     assert "rough guide: too high" in words(replace_error(data, 0.05))
     assert "should not be taken at their word: it is surer" in words(replace_error(data, 0.2))
-    assert "no sign here that the model is better" in words(
+    assert "this does not show that the model is better" in words(
         report_with({"cats": {"cats": 40, "dogs": 60}})
     )
     assert "too few documents to tell whether its probabilities" in words(
@@ -151,20 +151,20 @@ def test_summary_states_the_weaknesses() -> None:
     assert "Its only mistake takes cats for dogs." in words(
         report_with({"cats": {"cats": 299, "dogs": 1}})
     )
-    assert "no answer to 7 documents" in words(report_with({"cats": {"cats": 299, "": 7}}))
+    assert "no prediction for 7 documents" in words(report_with({"cats": {"cats": 299, "": 7}}))
 
 
 def test_summary_warns_of_leakage() -> None:
     data = example()
-    assert "flatter" not in words(data)
+    assert "too good" not in words(data)
     others = _UnleakedResult(288, 0.75, (0.7, 0.8), 0.7, 0.1, 0.5, 0.3)
-    assert "flatter" not in words(replace(data, leaks=LeakResult(0, (), others)))
+    assert "too good" not in words(replace(data, leaks=LeakResult(0, (), others)))
     told = words(replace(data, leaks=LeakResult(12, (), others)))
     assert (
-        "12 of the 300 documents stand among those that it was trained on, word for word. Without them it is right on 75.0"
+        "may be too good: the model was trained on 12 of the 300 documents, word for word. Without them it is right on 75.0"
         in told
     )
-    assert "2 of the 40 documents that could be checked stand among" in words(
+    assert "trained on 2 of the 40 documents that could be checked." in words(
         replace(data, leaks=SampledLeakResult(40, 2))
     )
 
@@ -208,7 +208,7 @@ def test_many_classes_are_limited_to_the_largest() -> None:
     labels = [f"class-{number:03}" for number in range(150)]
     confusion = {label: {label: 1 + number % 2} for number, label in enumerate(labels)}
     page = build_report_page(replace(report_with(confusion, labels), mistakes=(), top_terms=()))
-    assert "The 100 classes with most documents are shown; 50 classes more are left out." in page
+    assert "The 100 classes with most documents are shown; 50 classes more are omitted." in page
     heads = [head for head in Page(page).all("th") if head["scope"] == "row"]
     assert len(heads) == 200
 

@@ -96,7 +96,7 @@ def test_reliability_diagram_has_a_point_per_bin() -> None:
     words = picture.findtext("g/title")
     assert (
         words
-        == "30 answers of mean probability 25.0\u00a0%: 50.0\u00a0% right, 95\u00a0% interval 40.0\u00a0% to 60.0\u00a0%"
+        == "30 predictions of mean probability 25.0\u00a0%: 50.0\u00a0% right, 95\u00a0% interval 40.0\u00a0% to 60.0\u00a0%"
     )
 
 
@@ -301,6 +301,6 @@ def test_risk_curve_falls_from_the_most_probable_predictions_to_all() -> None:
     assert (y2 - CURVE_PLOT.top) == pytest.approx(4 * (y1 - CURVE_PLOT.top))  # 20 % wrong, and 5 %
     assert (
         next(chart.iter("title")).text
-        == "50.0\u00a0% answered, from a probability of 0.900: precision 95.0\u00a0%"
+        == "50.0\u00a0% predicted, from a probability of 0.900: precision 95.0\u00a0%"
     )
     assert "70\u00a0%" in [text.text for text in chart.iter("text")]

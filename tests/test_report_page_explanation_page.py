@@ -80,7 +80,7 @@ def test_unlisted_contributions_are_summed() -> None:
 def test_gaussian_and_abstained_documents_are_explained() -> None:
     assert "do not add up" in Page(page_of(TEXT, **GAUSSIAN)).text
     page = Page(page_of("cat dog fish", estimate="ml"))
-    assert "No answer: impossible" in page.text
+    assert "No prediction: impossible" in page.text
     assert "cats is ruled out by dog." in page.text
     failed = ExplainedDocument("a", None, None, DocumentError("it cannot be read"))
     assert "it cannot be read" in Page(build_explanations_page([failed], 5)).text

@@ -187,7 +187,7 @@ def _summarize_accuracy(result: EvaluationResult) -> Markup:
         superlative = "most frequent"
     sentences: list[object] = [
         format_html(
-            "The model made a prediction for {} of {}.",
+            "The model was evaluated on {} of {}.",
             format_quantity(result.n, "document"),
             _count_evaluated_classes(result),
         ),
