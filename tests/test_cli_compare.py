@@ -115,7 +115,7 @@ def test_labels_unknown_to_one_model_are_named(pets: Path) -> None:
     done = nbtext("compare nbtext.joblib more.joblib test")
     assert (done.status, done.notes) == (0, ["nbtext: warning: labels that A does not know: birds"])
     assert "infinite" in done.text
-    assert "for 1 of 2 documents" in done.text
+    assert "B differs from A in 1 of 2 documents." in done.text
     assert nbtext("compare nbtext.joblib more.joblib test -q").notes == []
 
 
