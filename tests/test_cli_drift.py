@@ -200,7 +200,7 @@ def test_drift_since_selects_runs_by_time(desk: Path) -> None:
     line = fail(4, "drift log --since 2026-03-03 --fail-over any=1")
     assert (
         line
-        == "nbtext: log: the log has no run with documents since 2026-03-03T00:00:00+00:00 in the log"
+        == "nbtext: log: the log has no run with documents since 2026-03-03T00:00:00+00:00"
     )
     line = fail(2, "drift log --since yesterday")
     assert (

@@ -30,7 +30,7 @@ def test_merge_merges_ledgers(days: Path, output: str) -> None:
     notes = nbtext("update a e c --once -v -m", output).notes
     assert (
         notes[0]
-        == "nbtext: learnt 0 documents; moved from another class: 1, known already: 5, repeated: 2"
+        == "nbtext: added 0 documents; moved from another class: 1, known already: 5, repeated: 2"
     )
     succeed("train a e c --once -m whole")
     assert content(output) == content("whole")
@@ -44,7 +44,7 @@ def test_restored_backup_of_a_merged_model_has_its_own_ledger(days: Path) -> Non
     notes = nbtext("update a c --once -v -m first").notes
     assert (
         notes[0]
-        == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+        == "nbtext: added 2 documents; moved from another class: 0, known already: 4, repeated: 0"
     )
 
 
@@ -72,7 +72,7 @@ def test_merge_reports_models_without_a_ledger(days: Path, output: str) -> None:
     assert (
         nbtext("update a c --once -v -m", output)
         .notes[0]
-        .startswith("nbtext: learnt 2 documents; moved from another")
+        .startswith("nbtext: added 2 documents; moved from another")
     )
 
 
@@ -88,5 +88,5 @@ def test_merge_treats_a_damaged_ledger_as_missing(days: Path) -> None:
         assert (
             nbtext("update a --once -v -m", output)
             .notes[0]
-            .startswith("nbtext: learnt 0 documents;")
+            .startswith("nbtext: added 0 documents;")
         )

@@ -81,7 +81,7 @@ def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
     assert content("nbtext.joblib") == old
     assert (
         update_and_get_notice("pets", "more")
-        == "nbtext: learnt 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+        == "nbtext: added 2 documents; moved from another class: 0, known already: 4, repeated: 0"
     )
     assert content("nbtext.joblib") == new
 

@@ -117,7 +117,8 @@ def test_single_message_is_added_and_removed(tmp_path: Path, service_desk_model:
     assert content("nbtext.joblib") == before
     assert "6 classes, 224 documents" in nbtext("update --label parks-and-trees two -v").notes[-1]
     for option in ("--label-column 1", "--relabel x"):
-        assert "--label and" in fail(2, "update --label fish letter.txt", *option.split()), option
+        line = fail(2, "update --label fish letter.txt", *option.split())
+        assert f"--label cannot be used with {option.split()[0]}:" in line
     assert "cannot be a label" in fail(2, "update letter.txt --label", "")
 
 

@@ -99,7 +99,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "one class": (
         "c.csv", table(labels=["cats"]),
-        ("classes", "there is only one class, cats; so it is always predicted", "add documents of another class"),
+        ("classes", "there is only one class, cats, so it is always predicted", "add documents of another class"),
     ),
     "small classes": (
         "c.csv", table(more=f"fish,it swims\n{fillers('birds', MIN_CLASS_DOCUMENTS - 1)}"),
@@ -119,23 +119,23 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "paths": (
         "c.csv", table([f"mails/{number}.txt" for number in range(20)]),
-        ("columns", "c.csv: the texts are names of files, and the names are counted, not the files", "give --file-column text"),
+        ("columns", "c.csv: the texts are names of files, and the names are counted, not the files", "use --file-column text"),
     ),
     "html": (
         "c.csv", table([f'<p class="x">{text}</p>' for text in CLEAN[:4]] + CLEAN[4:]),
-        ("texts", "read as text, and look like html: 4 documents", "give --document html"),
+        ("texts", "read as text, and look like html: 4 documents", "use --document html"),
     ),
     "mail": (
         "c.jsonl", "".join(f'{{"label": "{n % 2}", "text": "Path: a!b\\nX-Long: a\\n b\\nSubject: {text}\\n\\nhello"}}\n' for n, text in enumerate(CLEAN)),
-        ("texts", "read as text, and look like mail: 20 documents", "give --document mail"),
+        ("texts", "read as text, and look like mail: 20 documents", "use --document mail"),
     ),
     "another language": (
         "c.csv", table([f"das ist der {n}. Hund, den wir nicht bei dem Arzt gesehen haben" for n in range(20)]),
-        ("texts", "by its stop words the language is german, not english", "give --language german"),
+        ("texts", "by its stop words the language is german, not english", "use --language german"),
     ),
     "one of two languages": (
         "c.csv", table([f"det er nu den {n}. hund som jeg ikke har set hos os, og han kan være syg" for n in range(20)]),
-        ("texts", "by its stop words the language is danish or norwegian, not english", "give --language danish or norwegian"),
+        ("texts", "by its stop words the language is danish or norwegian, not english", "use --language danish or norwegian"),
     ),
     "no terms": (
         "c.csv", table(["!" * n for n in range(1, 21)]),
@@ -275,7 +275,7 @@ def test_train_reports_what_files_look_like(tmp_path: Path) -> None:
         for n, text in enumerate(CLEAN)
     }
     corpus(tmp_path, mail)
-    said = "read as text, and look like mail: {}; give --document mail"
+    said = "read as text, and look like mail: {}; use --document mail"
     assert nbtext("train c").notes == [
         "nbtext: warning: c: " + said.format("8 documents of 8 looked at")
     ]
@@ -295,7 +295,7 @@ def test_train_reports_what_files_look_like(tmp_path: Path) -> None:
         nbtext("train boxes")
         .notes[0]
         .endswith(
-            "read as text, and look like mbox: 2 documents of 3 looked at; give --format mbox"
+            "read as text, and look like mbox: 2 documents of 3 looked at; use --format mbox"
         )
     )
     write("c/a/x.html", "<p>hello")

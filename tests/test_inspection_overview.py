@@ -18,7 +18,7 @@ from tests.textbook import CHINA_LABELS, CHINA_TEXTS, model_of_china
 
 def test_settings_of_another_classifier_give_a_warning() -> None:
     assert list_warnings(TextClassifier(l2=3, latent=5).fit(CHINA_TEXTS, CHINA_LABELS).fitted) == [
-        "--classifier multinomial makes no use of --set l2, --set latent"
+        "--classifier multinomial ignores --set l2, --set latent"
     ]
     assert (
         list_warnings(
