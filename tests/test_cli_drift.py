@@ -198,10 +198,7 @@ def test_drift_since_selects_runs_by_time(desk: Path) -> None:
     [together] = read_drift_log("log", "--since", "2026-03-01", "--last", "2")
     assert together["runs"] == 2
     line = fail(4, "drift log --since 2026-03-03 --fail-over any=1")
-    assert (
-        line
-        == "nbtext: log: the log has no run with documents since 2026-03-03T00:00:00+00:00"
-    )
+    assert line == "nbtext: log: the log has no run with documents since 2026-03-03T00:00:00+00:00"
     line = fail(2, "drift log --since yesterday")
     assert (
         line

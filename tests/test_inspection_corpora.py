@@ -294,9 +294,7 @@ def test_train_reports_what_files_look_like(tmp_path: Path) -> None:
     assert (
         nbtext("train boxes")
         .notes[0]
-        .endswith(
-            "read as text, and look like mbox: 2 documents of 3 looked at; use --format mbox"
-        )
+        .endswith("read as text, and look like mbox: 2 documents of 3 looked at; use --format mbox")
     )
     write("c/a/x.html", "<p>hello")
     assert "look like mail" in str(nbtext("train c").notes)

@@ -225,5 +225,8 @@ def test_slice_equals_an_evaluation_of_its_documents(documents: list[tuple[str, 
 def test_column_with_too_many_values_is_refused() -> None:
     evaluation = Evaluation(CLASSES, group_columns=["number"])
     names = [(str(number),) for number in range(MAX_COLUMN_VALUES + 1)]
-    with pytest.raises(UsageError, match=r"column number has more than 1,000 values; choose a column with fewer values"):
+    with pytest.raises(
+        UsageError,
+        match=r"column number has more than 1,000 values; choose a column with fewer values",
+    ):
         evaluation.add(["a"] * len(names), posteriors(len(names), 3), columns=names)
