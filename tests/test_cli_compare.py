@@ -80,7 +80,7 @@ def test_compare_metrics_match_evaluate_and_classify(
     assert said["changed"] == len(expected) == sum(of["documents"] for of in said["changes"])
     table = succeed(*compare).text
     assert f"{said['differences']['accuracy']['difference']:+.4f}" in table
-    assert f"B differs from A in {len(expected)} of 78 documents." in table
+    assert f"A and B predict different labels for {len(expected)} of 78 documents." in table
     assert (
         succeed(*compare, "--output", "json").out
         == succeed(*compare, "--output", "json", "--seed", "0").out
@@ -115,7 +115,7 @@ def test_labels_unknown_to_one_model_are_named(pets: Path) -> None:
     done = nbtext("compare nbtext.joblib more.joblib test")
     assert (done.status, done.notes) == (0, ["nbtext: warning: labels that A does not know: birds"])
     assert "infinite" in done.text
-    assert "B differs from A in 1 of 2 documents." in done.text
+    assert "A and B predict different labels for 1 of 2 documents." in done.text
     assert nbtext("compare nbtext.joblib more.joblib test -q").notes == []
 
 

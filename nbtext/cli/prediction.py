@@ -199,7 +199,7 @@ def _add_precision_thresholds(
     excluded_labels = [threshold.label for threshold in thresholds if threshold.probability is None]
     if excluded_labels:
         if len(excluded_labels) == len(thresholds):
-            subject = "no answers"
+            subject = "no class is ever predicted"
         elif len(excluded_labels) == 1:
             subject = f"{excluded_labels[0]} is never predicted"
         else:

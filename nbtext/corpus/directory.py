@@ -121,7 +121,7 @@ def _explain_missing_directory(path: str) -> UsageError:
         f"{path} is not a directory with one sub-directory per class",
         hint=(
             "each path is a corpus, also in a list of --files-from; for a table use --format csv "
-            "or tsv, for a class in each file lines, and see --format for others"
+            "or tsv, for one class per file --format lines"
         ),
     )
 

@@ -131,7 +131,7 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
             titles = f"{', '.join(first_titles)} and {titles}"
         sentences.append(f"Beyond chance they do not differ in {titles}.")
     documents = format_quantity(result.n, "document")
-    sentences.append(f"B differs from A in {result.changed:,} of {documents}.")
+    sentences.append(f"A and B predict different labels for {result.changed:,} of {documents}.")
     return sentences
 
 

@@ -93,13 +93,13 @@ INTERVAL = "95\u00a0% interval"
 """Heading of the last column of the next two tables, which only wide screens show."""
 
 RISK_COLUMNS: Sequence[Column[RiskPoint]] = (
-    Column("Answered", lambda point: point.answered, "%"),
+    Column("Predicted", lambda point: point.answered, "%"),
     Column("Probability from", lambda point: point.probability, ".3f"),
     Column("Precision", lambda point: point.precision, "%"),
     Column(INTERVAL, lambda point: point.interval, "%"),
 )
 BIN_COLUMNS: Sequence[Column[ReliabilityBin]] = (
-    Column("Answers", lambda bin_: bin_.documents, ","),
+    Column("Predictions", lambda bin_: bin_.documents, ","),
     Column("Mean probability", lambda bin_: bin_.confidence, "%"),
     Column("Right", lambda bin_: bin_.accuracy, "%"),
     Column(INTERVAL, lambda bin_: bin_.interval, "%"),
@@ -439,9 +439,9 @@ def _format_confusion(result: EvaluationResult) -> Markup:
     classes = sort_by_confusion(select_classes(result.per_class, MAX_HEATMAP_CLASSES), mistakes)
     headings = {
         "True class": None,
-        "Answer": None,
+        "Prediction": None,
         "Documents": "number",
-        "Share of the class": "number wide",
+        "Proportion of the class": "number wide",
     }
     rows = [
         (
