@@ -48,7 +48,7 @@ def test_unreadable_documents_are_json_lines(pets: Path) -> None:
     assert lines[0]["hint"] == "raise --set max-document-size=SIZE"
     assert lines[4] == {
         "level": "error",
-        "message": "2 more documents could not be read: larger than 16 bytes",
+        "message": "2 more unreadable documents: larger than 16 bytes",
     }
 
 
@@ -58,7 +58,7 @@ def test_warnings_and_notices_are_json_lines(tmp_path: Path) -> None:
     assert [line["level"] for line in lines] == ["notice", "warning", "notice", "notice"]
     assert (
         lines[1]["message"]
-        == "there is only one class, only; so it is always predicted; add documents of another class"
+        == "there is only one class, only, so it is always predicted; add documents of another class"
     )
     assert nbtext("train c -q", *AS_JSON).err == b""
 

@@ -154,7 +154,12 @@ def test_tune_tries_files_and_numbers(pets: Path) -> None:
         ("latin", [], 4, "latin: cannot read: not UTF-8"),
         ("malformed", [], 4, "malformed: line 2 is not a term, a tab and a number from 0"),
         ("negative", [], 4, "negative: line 2 is not a term, a tab and a number from 0"),
-        ("silent", [], 4, "silent: the line for all other terms, '*'; add one"),
+        (
+            "silent",
+            [],
+            4,
+            "silent: the line for all other terms, '*', is missing; add a line: *, a tab and a number",
+        ),
         ("twice", [], 2, "two numbers for 'sofa', by 'sofa' and 'sofas'"),
         ("stop", ["--stop-words", "default"], 2, "'the', which is not a term: it is a stop word"),
     ],

@@ -97,7 +97,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
     assert (done.status, done.notes) == (
         0,
         [
-            "nbtext: warning: there is only one class, only; so it is always predicted; add documents of another class"
+            "nbtext: warning: there is only one class, only, so it is always predicted; add documents of another class"
         ],
     )
     assert nbtext("train c -q").notes == []
@@ -143,7 +143,7 @@ def test_unreadable_documents_are_named_and_the_others_used(tmp_path: Path) -> N
         )
         assert (
             done.notes[-1]
-            == "nbtext: 12 more documents could not be read: binary, not text (control bytes, the first at 0)"
+            == "nbtext: 12 more unreadable documents: binary, not text (control bytes, the first at 0)"
         )
     assert inspect_json(tmp_path)["documents"] == 2
 

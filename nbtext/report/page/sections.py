@@ -521,7 +521,7 @@ def _format_risk_curve(points: Sequence[RiskPoint]) -> Markup:
         f"{format_percent(first.answered)} of the predictions, and "
         f"{format_percent(last.precision)} for all."
     )
-    heading = "If only probable classes are predicted"
+    heading = "If only the most probable predictions are made"
     subheading = "precision of the predictions, with its interval"
     chart = draw_risk_curve(points, label)
     return _format_figure(
