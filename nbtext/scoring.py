@@ -327,7 +327,7 @@ def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) ->
             "the model has no typicality",
             hint=(
                 "train --classifier multinomial on counts, with smoothing, calibration and a "
-                "sample of at least 50 documents, without columns"
+                "sample of at least 50 documents, without columns of attributes"
             ),
         )
     return typicality.compute_proportion_below(*per_token)

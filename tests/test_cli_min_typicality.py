@@ -87,6 +87,6 @@ def test_model_without_typicality_refuses_the_threshold(home: Path, options: str
     line = fail(2, "classify english.txt -m other --min-typicality 0.1", cwd=home)
     assert "the model has no typicality; train --classifier multinomial on counts, with" in line
     assert line.endswith(
-        "with smoothing, calibration and a sample of at least 50 documents, without columns"
+        "with smoothing, calibration and a sample of at least 50 documents, without columns of attributes"
     )
     assert "typical" not in nbtext("classify english.txt --format lines -m other", cwd=home).text
