@@ -101,12 +101,12 @@ def test_paths_in_a_config_file_are_relative_to_it(tmp_path: Path, below: Path) 
         (
             "languag = 'german'",
             2,
-            "the option or command 'languag'; did you mean 'language'?",
+            "nbtext.toml: there is no option or command 'languag'; did you mean 'language'?",
         ),
         (
             "[train]\nonc = true",
             2,
-            "nbtext.toml [train]: the option or command 'onc'; did you mean 'once'?",
+            "nbtext.toml [train]: there is no option or command 'onc'; did you mean 'once'?",
         ),
         (
             "[train]\nngrams = 'x'",
@@ -209,7 +209,7 @@ def test_discovered_config_cannot_name_paths_outside_its_folder(
     before = sorted(tmp_path.rglob("*"))
     for place in (folder, folder / "below"):
         told = fail(2, command, TRAIN, cwd=place, env={"HOME": str(tmp_path)})
-        assert "outside the folder of this file; give --config" in told
+        assert "outside the folder of this file; add --config" in told
     assert (tmp_path / "rc").read_text() == "# mine\n"
     assert sorted(tmp_path.rglob("*")) == before
     assert (
@@ -282,7 +282,7 @@ def test_discovered_config_output_replaces_only_files_of_nbtext(
         (tmp_path / "out").write_bytes(begins)
         told = fail(2, *OUTPUTS[case])
         assert (
-            f"[{command}]: --{option}: out is not a file that nbtext wrote for this option; give --config nbtext.toml"
+            f"[{command}]: --{option}: out is not a file that nbtext wrote for this option; add --config nbtext.toml"
             in told
         )
         assert content("out") == begins

@@ -112,7 +112,7 @@ def test_incomplete_last_line_is_reported_and_removed(pool: Path) -> None:
     write("labels.jsonl", whole + b'{"id": "pool/01.t')
     done = nbtext("label pool --take rows.csv")
     assert (done.status, len(done.notes)) == (0, 1)
-    assert "a half-written line was cut off" in done.notes[0]
+    assert "an incomplete line was removed" in done.notes[0]
     assert (pool / "labels.jsonl").read_bytes() == whole
 
 

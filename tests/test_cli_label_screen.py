@@ -155,7 +155,7 @@ def test_session_from_the_first_class_to_a_model(pool: Path) -> None:
     with screen(pool) as shown:
         first = name(shown.wait("0 labels, 40 left"))
         assert shown.frame[-1].startswith("q quit  Enter >class  1-0 class  n name  s skip")
-        assert "nothing is suggested yet" in "\n".join(shown.type("\r", "nothing is suggested"))
+        assert "no class is suggested yet" in "\n".join(shown.type("\r", "no class is suggested"))
         shown.label("cats", 1)
         shown.label("dogs", 2)
         assert re.search(r">?1 0\.\d\d cats +>?2 0\.\d\d dogs", shown.frame[-2])

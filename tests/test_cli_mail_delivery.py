@@ -190,7 +190,7 @@ def test_header_does_not_change_the_identity_of_a_message(tmp_path: Path) -> Non
     done = nbtext("update --once --from-folder spam=marked -v")
     assert (
         done.notes[0]
-        == "nbtext: learnt 0 documents; moved from another class: 0, known already: 1, repeated: 0"
+        == "nbtext: added 0 documents; moved from another class: 0, known already: 1, repeated: 0"
     )
 
 

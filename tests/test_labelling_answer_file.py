@@ -81,7 +81,7 @@ def test_foreign_file_without_line_end_is_refused_unchanged(
 ) -> None:
     path = tmp_path / "precious"
     path.write_bytes(content)
-    with pytest.raises(PathError, match="give another file with to"):
+    with pytest.raises(PathError, match="choose another file with to"):
         AnswerFile(str(path), kind.from_line)
     assert path.read_bytes() == content
 
@@ -107,7 +107,7 @@ def test_lines_appended_by_another_program_are_not_changed(
         for change in (file.remove_last, lambda: file.append(ANSWERS[1])):
             with pytest.raises(
                 PathError,
-                match=r"labels.jsonl: another program wrote to this file; begin again",
+                match=r"labels.jsonl: another program wrote to this file; start again",
             ):
                 change()
             assert path.read_bytes() == content
@@ -127,7 +127,7 @@ def test_answer_is_not_written_to_a_removed_or_replaced_file(
         for change in (file.remove_last, lambda: file.append(ANSWERS[1])):
             with pytest.raises(
                 PathError,
-                match=r"labels.jsonl: was removed or replaced by another program; the answers before are in the old file",
+                match=r"labels.jsonl: was removed or replaced by another program; the earlier answers are in the old file",
             ):
                 change()
         assert path.exists() == is_replaced
@@ -163,7 +163,7 @@ def test_invalid_label_file_is_refused_unchanged(tmp_path: Path, line: str) -> N
 def test_document_with_two_answers_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(f"{ANSWERS[0].line}\n" * 2, encoding="utf-8")
-    with pytest.raises(PathError, match="a/1 has an answer for 1 already"):
+    with pytest.raises(PathError, match=r"labels.jsonl:2: line 1 has an answer for a/1 already"):
         opened(path)
 
 
