@@ -169,7 +169,7 @@ def test_session_from_the_first_class_to_a_model(pool: Path) -> None:
         fifth = name(shown.frame)
         assert name(shown.type("s", "4 labels, 35 left")) != fifth
         shown.type("\r", "5 labels, 34 left")
-        shown.type("9", "the key 9 does nothing here")
+        shown.type("9", "the key 9 has no effect here; see the last line")
         shown.type("/", "search (empty: next match): _")
         shown.type("engine", "engine_")
         assert "engine" in "\n".join(shown.type("\r", "found without a label")[3:])
