@@ -145,7 +145,7 @@ def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path)
         moved = int(target.endswith(("cur/3:2,FS", ",RS")))
         assert (
             update()
-            == f"learnt 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
+            == f"added 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
         )
     succeed("train --once", *FOLDERS, "-m", "again")
     assert content("again") == content("mail.joblib")
