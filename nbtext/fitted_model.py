@@ -180,7 +180,7 @@ class Choices:
 
         >>> choices = Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096))
         >>> choices.stop_words_description
-        'kept: left-out log loss 0.0967 ± 0.011 lower with them'
+        'kept: held-out log loss 0.0967 ± 0.011 lower with them'
         """
         if not self.stop_words:
             return ""
@@ -193,7 +193,7 @@ class Choices:
 
         >>> choices = Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400))
         >>> choices.unspaced_description
-        'words: left-out log loss 0.05 ± 0.01 lower than with pairs'
+        'words: held-out log loss 0.05 ± 0.01 lower than with pairs'
         """
         if not self.unspaced or self.sides == (PAIRS,):
             return ""

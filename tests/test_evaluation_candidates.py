@@ -106,7 +106,10 @@ def test_invalid_combinations_are_skipped_unless_all_are() -> None:
     assert all("with classifier=bernoulli" in str(each) for each in out)
     with pytest.raises(
         UsageError,
-        match="with classifier=bernoulli weighting=tfidf: classifier bernoulli and weighting tfidf",
+        match=(
+            "with classifier=bernoulli weighting=tfidf: "
+            "classifier bernoulli cannot be used with weighting tfidf"
+        ),
     ):
         select_trainable(
             [

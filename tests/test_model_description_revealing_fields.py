@@ -46,7 +46,7 @@ def test_header_present_in_one_class_is_named(tmp_path: Path) -> None:
         tmp_path,
         {**mails, **{f"mails/b/{number}": f"Subject: {number}\n\nword\n" for number in range(30)}},
     )
-    assert "the field header alone" in note
+    assert "the field header reveals the classes" in note
     assert "header:x-box;" in note
 
 

@@ -120,7 +120,7 @@ def test_non_additive_models_store_held_out_posteriors(
 def test_model_without_stored_held_out_posteriors_is_refused() -> None:
     with pytest.raises(UsageError, match="train it again"):
         compute_held_out_posteriors(model(classifier="logistic", calibration="none").fitted)
-    with pytest.raises(UsageError, match="keeps no documents"):
+    with pytest.raises(UsageError, match="the model has no documents to hold out"):
         compute_held_out_posteriors(model(sample=0).fitted)
 
 

@@ -276,7 +276,7 @@ def test_word_counts_are_refused_as_texts() -> None:
         for call in (lambda: TextClassifier().fit(given, LABELS), lambda: model.predict(given)):  # noqa: B023 - called at once
             with pytest.raises(
                 UsageError,
-                match=r"^nbtext counts words itself; give texts; leave out CountVectorizer",
+                match=r"^nbtext counts words itself; pass texts; remove CountVectorizer",
             ):
                 call()
     with pytest.raises(
@@ -326,12 +326,12 @@ def test_missing_columns_of_a_frame_are_refused_and_others_read() -> None:
     assert model.score(frame, LABELS) == 1
     with pytest.raises(
         UsageError,
-        match=r"there is no column 'chanel' \(did you mean 'channel'\?\); there are text, channel",
+        match=r"no column is called 'chanel' \(did you mean 'channel'\?\); there are text, channel",
     ):
         TextClassifier(categorical="chanel").fit(frame, LABELS)
-    with pytest.raises(UsageError, match="there is no column 'channel'"):
+    with pytest.raises(UsageError, match="no column is called 'channel'"):
         model.predict(frame[["text"]].assign(other=1))
-    with pytest.raises(UsageError, match=r"there is no column 'text'; there are message, channel"):
+    with pytest.raises(UsageError, match=r"no column is called 'text'; there are message, channel"):
         TextClassifier(categorical="channel").fit(frame.rename(columns={"text": "message"}), LABELS)
     unread = frame.assign(place=[3, 4, 5, 6])
     for call in (

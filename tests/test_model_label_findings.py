@@ -46,7 +46,7 @@ def test_unusual_labels_give_a_warning_with_a_remedy() -> None:
         "labels that end in ',': 'a,'; remove it if it is not part of the name"
     ]
     [missing] = list_findings("a", "NaN", format="csv", label_column="topic")
-    assert missing.endswith("'NaN'; if its documents have no label, give --where topic!=NaN")
+    assert missing.endswith("'NaN'; if its documents have no label, add --where topic!=NaN")
     [similar] = list_findings("1", "1.0", "2")
     assert "'1' and '1.0'" in similar
     assert list_findings("1.10", "1.1") == []  # versions

@@ -116,7 +116,7 @@ def test_unknown_documents_are_named_if_they_can_be_distinguished(
         assert problem.label == named[0]
         assert gone[: problem.index + 1].count(named) > corpus.count(named) or size < len(corpus)
     else:
-        assert "nothing would be left" in str(problem)
+        assert "nothing would remain" in str(problem)
         assert len(corpus) == len(gone)
 
 

@@ -146,7 +146,7 @@ def test_forget_once_removes_documents_of_the_ledger(
             f"it was added as {before[text]!r}; nothing is removed",
         )
     elif not rest:
-        with pytest.raises(UsageError, match="nothing would be left"):
+        with pytest.raises(UsageError, match="nothing would remain"):
             remove_batch(model.counts, ledger, batch)
     else:
         result = remove_batch(model.counts, ledger, batch)

@@ -110,7 +110,7 @@ def test_columns_of_a_data_frame_are_fields() -> None:
     model = TextClassifier(tag_fields="subject", calibration="none").fit(frame, ["spam", "ham"])
     assert "subject:free" in model.fitted.statistics.vocabulary.list_single_terms()
     assert model.predict(frame).tolist() == ["spam", "ham"]
-    with pytest.raises(UsageError, match="there is no column 'text'; there are subject, body"):
+    with pytest.raises(UsageError, match="no column is called 'text'; there are subject, body"):
         model.predict(frame.rename(columns={"text": "body"}))
     with pytest.raises(UsageError, match="there are 2 columns where one of texts is wanted"):
         TextClassifier().fit(frame, ["spam", "ham"])

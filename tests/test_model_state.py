@@ -110,7 +110,7 @@ def test_sums_of_numbers_are_stored_exactly(
     [
         ("values", [1, 1, 1], "values do not fit its attributes"),
         ("values", [1, 1, 9, 1], "more values than documents"),
-        ("values", [0, 1, 1, 1], "sums are not those of numbers"),
+        ("values", [0, 1, 1, 1], "sums are not sums of numbers"),
         ("value_sums", b"2 0\n3 1\n", "sums do not fit its attributes"),
         ("value_sums", b"x 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is not a number"),
         ("value_sums", b"2\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n", "a sum is not a number"),
@@ -128,17 +128,17 @@ def test_sums_of_numbers_are_stored_exactly(
         (
             "value_sums",
             b"2 0\n3 1\n1 0\n1 0\n3 0\n9 2\n1 0\n1 0\n",
-            "sums are not those of numbers",
+            "sums are not sums of numbers",
         ),
         (
             "value_sums",
             b"-2 0\n3 1\n1 0\n1 0\n4 0\n9 2\n1 0\n1 0\n",
-            "sums are not those of counts",
+            "sums are not sums of counts",
         ),
         (
             "value_sums",
             b"5 1\n3 1\n1 0\n1 0\n25 2\n9 2\n1 0\n1 0\n",
-            "sums are not those of counts",
+            "sums are not sums of counts",
         ),
     ],
 )

@@ -141,7 +141,7 @@ def test_documents_are_read_as_in_training_unless_overridden(folder: Path) -> No
         "cats",
         "dogs",
     ]
-    with pytest.raises(UsageError, match="no parameter 'colour'"):
+    with pytest.raises(UsageError, match="unknown parameter 'colour'"):
         list(model.answer_corpus("lines", colour="red"))
 
 

@@ -282,5 +282,5 @@ def test_term_on_two_lines_must_have_the_same_number(tmp_path: Path) -> None:
     path.write_text("*\t1\na\t2\na\t2\n")
     assert read_parameter_value("smoothing", str(path)) == {"*": 1, "a": 2}
     path.write_text("*\t1\na\t2\na\t3\n")
-    with pytest.raises(PathError, match="line 3 gives 'a' a second number"):
+    with pytest.raises(PathError, match="line 3 has a second number for 'a'"):
         read_parameter_value("smoothing", str(path))

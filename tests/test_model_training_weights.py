@@ -161,7 +161,7 @@ def test_balanced_class_weights_match_hand_computation(classifier: str) -> None:
     )
     assert balanced.fitted.classifier.prior == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
     assert any(
-        "drawn from all classes alike" in warning for warning in list_warnings(balanced.fitted)
+        "drawn equally from all classes" in warning for warning in list_warnings(balanced.fitted)
     )
     assert describe_model(balanced.fitted).startswith("3 classes, 60 documents")
 

@@ -45,7 +45,7 @@ def test_evaluation_of_an_impossible_document_uses_the_uniform_posterior() -> No
     summary = evaluate_documents(model_of_china(estimate="ml"), documents).summary()
     assert summary["n"] == 2
     assert summary["log_loss"] == pytest.approx((0 + np.log(2)) / 2)
-    with pytest.raises(UsageError, match="no documents"):
+    with pytest.raises(UsageError, match="the corpus has no readable documents"):
         evaluate_documents(model_of_china(), [])
 
 

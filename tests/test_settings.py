@@ -240,7 +240,8 @@ def test_default_is_canonical(parameter: Parameter) -> None:
 def test_every_parameter_has_a_sentence_and_a_json_default(
     parameter: Parameter,
 ) -> None:
-    assert parameter.meaning[0].isupper() or parameter.meaning.startswith("auto")
+    name, colon, _ = parameter.meaning.partition(":")
+    assert parameter.meaning[0].isupper() or (colon and name in parameter.choices)
     assert parameter.meaning.endswith(".")
     assert json.loads(json.dumps(parameter.default)) == parameter.default
     assert parameter.option == "--" + parameter.name.replace("_", "-")
