@@ -354,9 +354,9 @@ def test_evidence_weights_follow_added_and_removed_documents(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("members", "why"),
     [
-        ("multinomial:1+bernoulli:1", "p(m | data) is of models of the same counts"),
-        ("multinomial:log:1+multinomial:log:2", "p(m | data) is of models of the same counts"),
-        ("gaussian:1+gaussian:2", "p(m | data) is of models of the same counts"),
+        ("multinomial:1+bernoulli:1", "p(m | data) compares models of the same counts"),
+        ("multinomial:log:1+multinomial:log:2", "p(m | data) compares models of the same counts"),
+        ("gaussian:1+gaussian:2", "p(m | data) compares models of the same counts"),
         ("multinomial:0+multinomial:1", "a single count of 0 would decide"),
         ("multinomial:1+multinomial:2 --estimate ml", "maximum likelihood has no prior"),
     ],

@@ -177,7 +177,7 @@ def test_singular_covariance_without_shrinkage_is_refused(separate: bool, shape:
         features,
         features * 0.1,
     ):  # means of equal numbers may differ from them in the last digit
-        with pytest.raises(UsageError, match=r"no inverse.*shrinkage=auto"):
+        with pytest.raises(UsageError, match=r"cannot be inverted.*shrinkage=auto"):
             fitted(
                 (rows, np.array([0, 0, 0, 1, 1, 1])), separate=separate, shape=shape, shrinkage=0.0
             )

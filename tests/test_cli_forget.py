@@ -28,7 +28,7 @@ def test_forgetting_an_unknown_document_is_refused_and_changes_nothing(
     )
     line = fail(2, "forget lines.tsv --format tsv")
     assert line == "nbtext: lines.tsv:1: was never added as 'dogs'; nothing is removed"
-    assert fail(2, "forget pets").startswith("nbtext: the model has learnt no other documents")
+    assert fail(2, "forget pets").startswith("nbtext: the model has no other documents, so nothing would remain")
     assert content("nbtext.joblib") == before
 
 
@@ -40,7 +40,7 @@ def test_forgotten_documents_can_be_added_again(days: Path) -> None:
     for options in ([], ["--once"]):
         succeed("forget c", *options)
         assert content("nbtext.joblib") == first
-        assert nbtext("update c --once -v").notes[0].startswith("nbtext: learnt 2 documents;")
+        assert nbtext("update c --once -v").notes[0].startswith("nbtext: added 2 documents;")
         assert content("nbtext.joblib") == second
 
 
@@ -49,7 +49,7 @@ def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
     assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 2 documents; not known: 0"
     before = content("nbtext.joblib")
     assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 0 documents; not known: 2"
-    assert "was never learnt" in fail(2, "forget c")
+    assert "was never added as 'dogs'" in fail(2, "forget c")
     line = fail(2, "forget b --once")
     assert (
         line

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
     succeed("train a --once")
-    for day, said in (("b", "learnt 1 document; moved from another class: 1, known already: 1, repeated: 1"),
-                      ("c", "learnt 1 document; moved from another class: 1, known already: 0, repeated: 0")):  # fmt: skip
+    for day, said in (("b", "added 1 document; moved from another class: 1, known already: 1, repeated: 1"),
+                      ("c", "added 1 document; moved from another class: 1, known already: 0, repeated: 0")):  # fmt: skip
         for again in (False, True):
             before = content("nbtext.joblib")
             notes = nbtext("update", day, "--once", "-v").notes
             assert notes[0].startswith(
-                "nbtext: learnt 0 documents; moved from another class: 0, "
+                "nbtext: added 0 documents; moved from another class: 0, "
                 if again
                 else f"nbtext: {said}"
             )
@@ -65,7 +65,7 @@ def test_update_without_once_counts_duplicates_and_keeps_the_ledger(days: Path) 
     notes = nbtext("update a b --once -v").notes
     assert (
         notes[0]
-        == "nbtext: learnt 1 document; moved from another class: 1, known already: 3, repeated: 3"
+        == "nbtext: added 1 document; moved from another class: 1, known already: 3, repeated: 3"
     )
 
 
@@ -90,7 +90,7 @@ def test_ledger_is_kept_by_relabel_and_prune(
     notes = nbtext("update b --once -v").notes
     assert (
         notes[0]
-        == "nbtext: learnt 1 document; moved from another class: 2, known already: 0, repeated: 1"
+        == "nbtext: added 1 document; moved from another class: 2, known already: 0, repeated: 1"
     )
 
 
@@ -99,7 +99,7 @@ def test_backup_keeps_its_ledger(days: Path) -> None:
     succeed("update c --once --backup")
     updated = content("nbtext.joblib")
     (days / "nbtext.joblib.1").replace(days / "nbtext.joblib")
-    assert nbtext("update a c --once -v").notes[0].startswith("nbtext: learnt 2 documents;")
+    assert nbtext("update a c --once -v").notes[0].startswith("nbtext: added 2 documents;")
     assert content("nbtext.joblib") == updated
 
 

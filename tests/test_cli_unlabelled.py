@@ -93,7 +93,7 @@ def test_unhelpful_unlabelled_documents_leave_the_model_unchanged(tmp_path: Path
     succeed("train few.tsv -m alone -q")
     done = nbtext("train few.tsv --unlabelled pool -v")
     assert (
-        b"200 unlabelled documents not used: left-out documents are answered best without them"
+        b"200 unlabelled documents not used: held-out documents are predicted best without them"
         in done.err
     )
     found = inspect_json(tmp_path)
@@ -116,7 +116,7 @@ def test_unhelpful_unlabelled_documents_leave_the_model_unchanged(tmp_path: Path
 def test_invalid_unlabelled_options_are_refused(desk: Path) -> None:
     succeed("train few")
     (desk / "empty").mkdir()
-    assert "no documents" in fail(2, "train few --unlabelled empty")
+    assert "no readable documents" in fail(2, "train few --unlabelled empty")
     assert "cannot read" in fail(4, "train --seeds nowhere --unlabelled pool")
 
 
@@ -140,7 +140,7 @@ def test_model_of_seed_words_describes_itself(desk: Path) -> None:
     assert b"no labelled documents for a comparison" in shown
     rows = succeed("classify -", stdin=b"a tree fell in the park").rows
     assert rows[0][1] == "parks-and-trees"
-    assert "nothing would be left" in fail(2, "update more --drop-unlabelled")
+    assert "nothing would remain" in fail(2, "update more --drop-unlabelled")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def test_empty_folder_changes_nothing(pets_and_more: Path) -> None:
     for command in ("update", "forget"):
         assert nbtext(command, "night", "-q").status == 0
         assert nbtext(command, "night", "-v").notes == [
-            "nbtext: there is nothing to " + ("learn" if command == "update" else "forget"),
+            "nbtext: there are no documents to " + ("add" if command == "update" else "remove"),
             "nbtext: warning: night/cats: no documents in this class; add some, or remove it",
         ]
     assert (pets_and_more / "nbtext.joblib").stat().st_ino == before
@@ -57,7 +57,7 @@ def test_non_additive_models_are_refused_with_a_hint_to_train(
         assert line.startswith(f"nbtext: an exact change of a model cannot be used with {kind}: ")
         assert line.endswith("; train it again on all documents")
     line = fail(2, "merge both nbtext.joblib --to new")
-    assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model and {kind}")
+    assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model cannot be used with {kind}: ")
 
 
 def test_other_stemmer_version_is_warned_of_once(pets_and_more: Path) -> None:

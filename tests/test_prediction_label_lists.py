@@ -52,7 +52,7 @@ def test_marked_labels_are_selected() -> None:
         "c",
         "e",
     ]
-    with pytest.raises(DocumentError, match="the mark of label 'a' is '2', neither 0 nor 1"):
+    with pytest.raises(DocumentError, match="the mark of label 'a' must be 0 or 1, not '2'"):
         select_marked_labels([("a", "2")])
     assert is_label_marks({"a": 1, "b": 0.2, "c": False})
     assert not any(map(is_label_marks, ({}, {"a": "b"}, {"a": 2}, ["a"], {"a": None})))
@@ -106,4 +106,4 @@ def test_indicator_columns_and_lists_in_cells_give_label_sets(
     assert sizes("lists.csv", "--label-separator", "list") == wanted
     assert sizes("marks.jsonl") == wanted
     assert sizes("flat.jsonl", *columns) == wanted
-    assert "give --label-column toxic,insult,threat" in fail(2, "train marks.csv")
+    assert "use --label-column toxic,insult,threat" in fail(2, "train marks.csv")

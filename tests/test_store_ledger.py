@@ -144,7 +144,7 @@ def test_every_flipped_bit_is_detected(written: tuple[Path, bytes, int]) -> None
         path.write_bytes(content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])
         with pytest.raises(
             ModelError,
-            match="the ledger is damaged: its checksum is wrong; nbtext prune ledger takes it out",
+            match="the ledger is damaged: its checksum is wrong; nbtext prune ledger removes it",
         ) as raised:
             read_ledger_bytes(str(path))
         assert raised.value.where == str(path)

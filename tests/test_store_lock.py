@@ -102,7 +102,7 @@ def test_lock_is_exclusive_even_in_one_process(tmp_path: Path) -> None:
         with (
             pytest.raises(
                 LockedError,
-                match=r"m\.lock: another process is writing the model now; try again, or give a longer",
+                match=r"m\.lock: another process is writing the model now; try again, or set a longer",
             ),
             lock_path(path, 0),
         ):
