@@ -28,7 +28,9 @@ def test_forgetting_an_unknown_document_is_refused_and_changes_nothing(
     )
     line = fail(2, "forget lines.tsv --format tsv")
     assert line == "nbtext: lines.tsv:1: was never added as 'dogs'; nothing is removed"
-    assert fail(2, "forget pets").startswith("nbtext: the model has no other documents, so nothing would remain")
+    assert fail(2, "forget pets").startswith(
+        "nbtext: the model has no other documents, so nothing would remain"
+    )
     assert content("nbtext.joblib") == before
 
 

@@ -57,7 +57,9 @@ def test_non_additive_models_are_refused_with_a_hint_to_train(
         assert line.startswith(f"nbtext: an exact change of a model cannot be used with {kind}: ")
         assert line.endswith("; train it again on all documents")
     line = fail(2, "merge both nbtext.joblib --to new")
-    assert line.startswith(f"nbtext: nbtext.joblib: an exact change of a model cannot be used with {kind}: ")
+    assert line.startswith(
+        f"nbtext: nbtext.joblib: an exact change of a model cannot be used with {kind}: "
+    )
 
 
 def test_other_stemmer_version_is_warned_of_once(pets_and_more: Path) -> None:

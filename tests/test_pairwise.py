@@ -250,24 +250,24 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         "labelled documents cannot show how much unlabelled ones help; label 10 or more",
         (given("unlabelled"),),
     ),
-    ("--text is for models of texts", (among("format", "svmlight"),)),
-    ("keeps no documents to leave out; train with --set sample=N above 0", NO_HELD_OUT),
-    (r"--classifier .* kept no answers to left-out documents", NO_HELD_OUT),
+    ("--text needs a model of texts", (among("format", "svmlight"),)),
+    ("has no documents to hold out; train with --set sample=N above 0", NO_HELD_OUT),
+    (r"--classifier .* kept no predictions of held-out documents", NO_HELD_OUT),
     (
-        "a coverage of 0.8 takes at least",
+        "a coverage of 0.8 needs at least",
         (among("sample", 12), among("max_document_size", "2K"), *NO_HELD_OUT),
     ),
     (
         "does not know what training looked like; train with calibration and --set sample=N above 0",
         NO_HELD_OUT,
     ),
-    ("does not know what is typical; train --classifier multinomial on counts", ANY),
+    ("the model has no typicality; train --classifier multinomial on counts", ANY),
     ("the model has no words to draw", (*NO_TEXT, given("classifier"), given("char_ngrams"))),
     (r"class \S+ has no words to draw; train with --smoothing above 0", NO_POSTERIOR),
     ("--draw needs a posterior, which maximum likelihood lacks", (among("estimate", "ml"),)),
     ("--draw does not go with a bernoulli model", (among("classifier", "bernoulli"),)),
     (
-        r"evidence, AIC and BIC are those of --(classifier multinomial|weighting counts)",
+        "only --classifier multinomial --weighting counts, bernoulli and gaussian have evidence",
         (given("classifier"), given("weighting"), given("unlabelled")),
     ),
     ("AIC and BIC need all documents, and the model keeps a sample of them", (given("sample"),)),
@@ -276,9 +276,9 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         (among("classifier", "gaussian"),),
     ),
     ("no document of the pool has a word that counts", NO_TEXT),
-    (r"shares of \d classes need at least \d+ labelled documents, and the model has", ANY),
+    (r"proportions of \d classes need at least \d+ labelled documents, and the model has", ANY),
     ("none of the .* terms? is left; lower --min-df", ANY),
-    (r"all documents have the same 'size'; leave estimate and --smoothing", NO_POSTERIOR),
+    (r"all documents have the same 'size'; do not change estimate and --smoothing", NO_POSTERIOR),
 )
 """What a command may refuse to do with a model, and of which configurations."""
 
