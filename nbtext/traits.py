@@ -48,7 +48,7 @@ JOINED_COUNTS = Trait(
 LEAVE_ONE_OUT = Trait(
     "leave-one-out",
     reason="leave-one-out is exact only for --classifier multinomial without tf-idf",
-    remedy="use folds, or for --smoothing auto or a number",
+    remedy="use folds; for --smoothing, use auto or a number",
 )
 EVIDENCE = Trait(
     "evidence",
@@ -129,7 +129,7 @@ TEXT_ONLY = Trait(
 MULTI_LABEL = Trait(
     "several",
     reason="this needs documents with one label each",
-    remedy="use multinomial, bernoulli or logistic for several labels",
+    remedy="remove the option; multinomial, bernoulli and logistic predict several labels",
 )
 
 # The traits above, for the reference and the test of all pairs.
