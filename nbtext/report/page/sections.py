@@ -458,7 +458,7 @@ def _format_confusion(result: EvaluationResult) -> Markup:
     heat_map = draw_confusion_table(classes, result.confusion)
     return format_html(
         '{table}{note}{omitted}<p class="note hint{width_class}">Scroll the table sideways to see '
-        "every answer →</p><figure>{heat_map}<figcaption>{legend}</figcaption></figure>",
+        "all predictions →</p><figure>{heat_map}<figcaption>{legend}</figcaption></figure>",
         table=table,
         note=format_note(
             "Each row is a true class, each column a prediction; the most confused classes come "
