@@ -131,7 +131,7 @@ def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path)
         return done.notes[0].removeprefix("nbtext: ")
 
     assert (
-        update() == "learnt 2 documents; moved from another class: 0, known already: 2, repeated: 0"
+        update() == "added 2 documents; moved from another class: 0, known already: 2, repeated: 0"
     )
     [letter] = (tmp_path / "Maildir/new").iterdir()
     for target in (
