@@ -172,7 +172,7 @@ class AnswerFile:
             raise LockedError(
                 "another session has this file open",
                 where=path,
-                hint="end it, or choose another file",
+                hint="complete it, or choose another file",
             ) from None
         except OSError as problem:
             raise PathError(f"cannot write ({describe_os_error(problem)})", where=path) from None
@@ -341,7 +341,7 @@ class LabelPatch:
             raise PathError(
                 "the last line is incomplete, as after a power cut",
                 where=path,
-                hint="end it, or remove it",
+                hint="complete it, or remove it",
             )
         answers = read_answers(
             path,
