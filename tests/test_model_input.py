@@ -379,7 +379,7 @@ def test_stop_words_may_be_a_list_or_none(tmp_path: Path) -> None:
         TextClassifier(stop_words=[3])  # type: ignore[list-item]
 
 
-def test_class_weights_are_weights_of_their_documents() -> None:
+def test_class_weights_are_weights_of_their_documents(tmp_path: Path) -> None:
     texts, labels = TEXTS * 3, [{"cats": 1, "dogs": 0}[label] for label in LABELS * 3]
     weighed = TextClassifier(class_weight={1: 2.5}).fit(texts, labels)
     assert clone(weighed).get_params() == weighed.get_params()
