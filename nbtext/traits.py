@@ -31,7 +31,7 @@ COUNT_SUMS = Trait(
 )
 LABELLED_ONLY = Trait(
     "labelled",
-    reason="the model cannot be changed exactly",
+    reason="the counts of unlabelled documents cannot be subtracted",
     remedy="add --unlabelled POOL or --drop-unlabelled to nbtext update or forget, or train again",
 )
 LABELLED_COUNTS = Trait(

@@ -241,7 +241,7 @@ def test_failures_restore_the_terminal(pool: Path) -> None:
         with screen(pool) as second:
             assert second.end() == 5
             assert (
-                b"labels.jsonl: another session has this file open; complete it, or choose another file"
+                b"labels.jsonl: another session has this file open; end that session, or choose another file"
                 in b" ".join(second.raw.split())
             )
         shown.type("q", "")

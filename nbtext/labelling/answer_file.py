@@ -172,7 +172,7 @@ class AnswerFile:
             raise LockedError(
                 "another session has this file open",
                 where=path,
-                hint="complete it, or choose another file",
+                hint="end that session, or choose another file",
             ) from None
         except OSError as problem:
             raise PathError(f"cannot write ({describe_os_error(problem)})", where=path) from None
