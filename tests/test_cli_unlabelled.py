@@ -58,7 +58,7 @@ def test_unlabelled_file_has_a_document_per_line(desk: Path) -> None:
         },
     )
     notes = nbtext("train few --unlabelled lines.txt -v").notes
-    said = "lines.txt: each line is a document; for files of one document each, use their folder"
+    said = "lines.txt: read as lines, so each line is a document; for files of one document each, use their folder"
     assert notes[0] == f"nbtext: {said}"
     succeed("train few --unlabelled each -m each.model")
     assert content("each.model") == content("nbtext.joblib")

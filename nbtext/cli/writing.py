@@ -146,7 +146,8 @@ def read_unlabelled(
     if are_text_files:
         reading = replace(reading, format="lines")
         messages.notify(
-            f"{paths[0]}: each line is a document; for files of one document each, use their folder"
+            f"{paths[0]}: read as lines, so each line is a document; for files of one document "
+            "each, use their folder"
         )
     source = CommandCorpus(replace(documents, paths=paths), reading, labelled=False)
     unlabelled = UnlabelledDocuments.from_documents(model.analysis, source.iter_readable())
