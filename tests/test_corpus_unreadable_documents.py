@@ -64,8 +64,9 @@ def test_readers_return_records_or_refuse_the_file(
         try:
             found = documents(path, labelled=labelled, format=file_format, document=kind)
         except PathError as problem:
-            # A text may happen to begin like UTF-16, or like compressed data.
-            may_be_refused = re.search("UTF-16|file is (damaged|cut short)", str(problem))
+            # A text may happen to begin like UTF-16, compressed data, or an array of JSON.
+            refusals = "UTF-16|file is (damaged|cut short)|not valid JSON"
+            may_be_refused = re.search(refusals, str(problem))
             assert file_format in ("csv", "json", "mbox") or may_be_refused
             return
         except UsageError as problem:
