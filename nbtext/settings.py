@@ -1262,7 +1262,7 @@ class Settings(SettingsBase):
             expected="a code such as de",
         ),
         "Language of the documents, for stop words and stemmer. A code such as de or pt-BR; or "
-        "one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
+        f"one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
         common=True,
     )
     stop_words: str | tuple[str, ...] = _declare_analysis(

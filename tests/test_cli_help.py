@@ -70,6 +70,11 @@ def collect_help(width: int) -> dict[str, str]:
     )
 
 
+def test_help_has_no_unfilled_placeholder() -> None:
+    placeholder = re.compile(r"\{[^|}]*\}")  # not {bash|fish}, which is a choice
+    assert [name for name, text in collect_help(80).items() if placeholder.search(text)] == []
+
+
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_help_is_not_wider_than_the_terminal(width: int) -> None:
     for line, text in collect_help(width).items():
