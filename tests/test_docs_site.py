@@ -22,7 +22,7 @@ DOCS = REPOSITORY / "docs"
 NARROW, WIDE = 390, 1300
 QUESTIONS = {
     "GDPR": "erasing", "erase": "erasing", "imbalanced": "models", "pandas": "python", "FastAPI": "service", "systemd": "service",
-    "docker": "service", "semicolon": "reading", "human review": "answers", "several labels": "several-labels",
+    "docker": "service", "semicolon": "reading", "human review": "probabilities", "several labels": "several-labels",
 }  # fmt: skip
 """What people type into the search, and a page that it shows among the first three."""
 

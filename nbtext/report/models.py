@@ -241,7 +241,8 @@ def _format_boundaries(overview: Overview) -> Iterator[str]:
     if overview.boundary is None:
         return
     for label, boundary in overview.boundary.items():
-        if boundary.mean is None or boundary.covariance is None:  # there are latent features
+        # None if there are latent features, and empty without numeric attributes.
+        if not boundary.mean or not boundary.covariance:
             return
         names = list(overview.attributes)[-len(boundary.w) :]  # numeric attributes come last
         matrices = {"Σ": boundary.covariance}
