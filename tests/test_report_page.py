@@ -135,7 +135,7 @@ def test_summary_states_the_accuracy_and_reliability() -> None:
         in said
     )
     assert "Its probabilities can be believed." in said
-    assert "is 1.0 percentage points (before calibration by 20.0)" in said
+    assert "is 1.0 percentage points (before calibration 20.0)" in said
 
 
 def test_summary_states_the_weaknesses() -> None:

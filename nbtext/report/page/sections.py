@@ -303,7 +303,7 @@ def _summarize_calibration(data: ReportData) -> Markup:
     uncalibrated_error = ""
     if data.uncalibrated is not None:
         uncalibrated_points = 100 * (data.uncalibrated.ece or 0.0)
-        uncalibrated_error = f" (before calibration by {uncalibrated_points:.1f})"
+        uncalibrated_error = f" (before calibration {uncalibrated_points:.1f})"
     return format_html(
         "<strong>{verdict}</strong> On average, the model gives its {noun} a probability of "
         "{confidence}, and {accuracy} are right. In groups of similar probability, the mean "
