@@ -1270,8 +1270,9 @@ class Settings(SettingsBase):
         "NAME|FILE",
         _check_stop_words,
         "Words to ignore: auto, default, a language, a file of words, or none. default: the list "
-        "of --language. auto: that list, unless held-out documents are predicted clearly better "
-        "without it, or fewer than 50 of them not worse; with --ngrams always the list.",
+        "of --language. auto: no list if held-out documents are predicted clearly better without "
+        "it (if there are fewer than 50, not worse), else that list; with --ngrams always the "
+        "list.",
         common=True,
     )
     stemmer: str = _declare_analysis(
@@ -1335,7 +1336,7 @@ class Settings(SettingsBase):
         1.0,
         "SHARE",
         make_number_check(float, 0, 1, "a proportion from 0 to 1"),
-        "Ignore terms that occur in a larger proportion of documents.",
+        "Ignore terms that occur in more than this SHARE of the documents.",
         group="words",
     )
     top: int | None = declare(
@@ -1475,8 +1476,8 @@ class Settings(SettingsBase):
         "NAME",
         _OneOf(*get_args(CalibrationName), aliases=VALUE_ALIASES["calibration"]),
         "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
-        "with the length of the document, fitted to held-out documents of the sample; with "
-        "maximum likelihood none. none: the posterior of the textbook.",
+        "with the length of the document, fitted to held-out documents of the sample; with --set "
+        "estimate=ml the same as none. none: the posterior of the textbook.",
         group="answer",
     )
     sample: int = declare(

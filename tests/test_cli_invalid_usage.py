@@ -247,6 +247,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("evaluate birds --training nothere", 4, "nothere: cannot read: no such file or directory"),
         ("evaluate - --training - --format csv", 2, "standard input cannot be both the test and the training corpus"),
         ("evaluate birds --training hollow", 2, "the training corpus has no readable documents"),
+        ("evaluate birds --prior-from pets --errors pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
         ("evaluate birds --training pets --errors pets/cats/1", 2, "pets/cats/1 would be read and overwritten; choose another --errors"),
         ("train empty", 2, "empty has no sub-directories; a corpus has one sub-directory per class, with its documents inside"),
         ("train pets/cats/1", 2, "pets/cats/1 is not a directory with one sub-directory per class; each path is a corpus, also in a list of --files-from; for a table"),

@@ -159,7 +159,8 @@ def _open_mistake_writer(
 
     label_requests = list_label_requests(model.fitted.posterior_type)
     require_compatible_settings(model.settings, ERROR_LISTING, *label_requests)
-    inputs = [options.model_path, *documents.paths, *options.training, prediction.costs]
+    corpora = [*documents.paths, *options.training, *prediction.prior_from]
+    inputs = [options.model_path, *corpora, prediction.costs]
     check_output_file(options.errors, "--errors", inputs)
     return open_mistake_writer(options.errors, MistakeFinder(model.fitted), rule)
 

@@ -133,7 +133,7 @@ def build_decision_rule(
     if rule.costs is not None and ABSTAIN in classes:
         messages.notify(
             f"the model has a class named {ABSTAIN}: {decision.costs} has the costs of this "
-            "class, and abstaining costs nothing"
+            "class, so abstaining is not possible"
         )
     return rule
 

@@ -33,7 +33,7 @@ class TrainOptions(shared_options.ModelOptions):
     once: bool = declarations.option(
         "--once",
         "Count equal documents once, with the last of their labels. A ledger in the model file "
-        "stores them for nbtext update --once.",
+        "has their fingerprints, for nbtext update --once.",
         group="documents",
     )
 
