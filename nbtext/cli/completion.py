@@ -115,7 +115,7 @@ class CompletionOptions:
     shell: str = declarations.argument(type=declarations.Choice(list(SHELLS)))
 
 
-@declarations.command("completion", shared=(declarations.LOG_FORMAT_OPTION,))
+@declarations.command("completion", message_options=(declarations.LOG_FORMAT_OPTION,))
 def command(options: CompletionOptions) -> None:
     """Print a script for a shell that completes nbtext's commands, options and their values.
 
@@ -129,7 +129,7 @@ def command(options: CompletionOptions) -> None:
     """
     root = click.get_current_context().find_root()
     shell = SHELLS[options.shell](
-        root.command, ctx_args={}, prog_name="nbtext", complete_var="_NBTEXT_COMPLETE"
+        root.command, ctx_args={}, prog_name="nbtext", complete_var=declarations.COMPLETION_VARIABLE
     )
     script = shell.source_template % shell.source_vars()
     sys.stdout.write(script.strip() + "\n")

@@ -29,6 +29,9 @@ from nbtext.errors import UsageError, did_you_mean
 from nbtext.fast_dataclasses import dataclass
 from nbtext.report.output_formats import has_colours, set_colours
 
+COMPLETION_VARIABLE = "_NBTEXT_COMPLETE"
+"""Environment variable that a shell sets to ask click for completions."""
+
 HELP_ALL_KEY = "nbtext.help-all"
 """Key in ``Context.meta`` that makes the help show everything."""
 
@@ -477,7 +480,7 @@ class Declaration(NamedTuple):
     """Takes the name of the field, and returns the options or the argument of click."""
     get_value: Callable[[str, Mapping[str, Any]], object]
     """Takes the name of the field and the values of all options by name; returns its value."""
-    is_late: bool = False
+    is_listed_last: bool = False
     """Whether the options are listed after the options of other fields."""
 
 
@@ -489,7 +492,9 @@ def _get_field_value(name: str, values: Mapping[str, Any]) -> object:
     return values[name]
 
 
-def option(names: str, text: str, *, group: str, is_late: bool = False, **attributes: Any) -> Any:
+def option(
+    names: str, text: str, *, group: str, is_listed_last: bool = False, **attributes: Any
+) -> Any:
     """Declare a field of a record as an option.
 
     ``names`` are the names on the command line, separated by blanks. ``text`` is the help text.
@@ -519,7 +524,7 @@ def option(names: str, text: str, *, group: str, is_late: bool = False, **attrib
         default = False
     elif callable(default):
         default = None  # click calls it, for the command line only
-    declaration = Declaration(make_options, _get_field_value, is_late)
+    declaration = Declaration(make_options, _get_field_value, is_listed_last)
     return field(default=default, metadata={DECLARATION: declaration})
 
 
@@ -553,13 +558,13 @@ def command(
     cls: type[Command] = Command,
     *,
     hidden: bool = False,
-    shared: Sequence[click.Parameter] | None = None,
+    message_options: Sequence[click.Parameter] | None = None,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Return a decorator that makes a command of a function whose arguments are option records.
 
-    A ``hidden`` command is the old name of another command. ``shared`` are options without a
-    record, by default `MESSAGE_OPTIONS`. The annotations of the function are evaluated, so the
-    records must be imported at run time.
+    A ``hidden`` command is the old name of another command. ``message_options`` are options without
+    a record, instead of the usual `MESSAGE_OPTIONS`. The annotations of the function are evaluated,
+    so the records must be imported at run time.
     """
 
     def decorate(function: Callable[..., int | None]) -> click.Command:
@@ -573,11 +578,11 @@ def command(
             }
             return function(**records)
 
-        shared_options = MESSAGE_OPTIONS if shared is None else shared
+        last_options = MESSAGE_OPTIONS if message_options is None else message_options
         return cls(
             name,
             callback=run,
-            params=[*_make_parameters(record_classes.values()), *shared_options],
+            params=[*_make_parameters(record_classes.values()), *last_options],
             help=function.__doc__,
             add_help_option=False,
             hidden=hidden,
@@ -587,15 +592,15 @@ def command(
 
 
 def _make_parameters(record_classes: Iterable[type]) -> list[click.Parameter]:
-    """Return the early parameters of records, their late parameters, and ``--set``.
+    """Return the parameters of records, first those not listed last, and ``--set`` at the end.
 
-    ``--set`` is only there if a record has settings, which are late.
+    ``--set`` is only there if a record has settings, which are listed last.
     """
     early: list[click.Parameter] = []
     late: list[click.Parameter] = []
     for record_class in record_classes:
         for name, declaration in _list_declarations(record_class):
-            if declaration.is_late:
+            if declaration.is_listed_last:
                 late += declaration.make_parameters(name)
             else:
                 early += declaration.make_parameters(name)

@@ -24,8 +24,8 @@ class DoctorOptions(shared_options.ModelOptions):
     corpus: tuple[str, ...] = shared_options.corpus_field()
     output: str = shared_options.output_field("table tsv csv json jsonl")
     reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
-    language: str | None = parameter_field(shared_options.LANGUAGE_PARAMETER, is_late=True)
-    where: str | None = parameter_field(WHERE, is_late=True)
+    language: str | None = parameter_field(shared_options.LANGUAGE_PARAMETER, is_listed_last=True)
+    where: str | None = parameter_field(WHERE, is_listed_last=True)
 
 
 @declarations.command("doctor")

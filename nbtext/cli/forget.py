@@ -55,6 +55,7 @@ def command(
     model_path = options.model_path
     model = shared_options.load_model(model_path)
     unlabelled = read_unlabelled_change(model, model_path, change, documents)
+    unlabelled.drop_from(model)
     # `forget` itself reports documents of classes that the model does not have.
     source = open_corpus_for_change(
         model, model_path, documents, change.label, allows_new_class=True

@@ -42,7 +42,9 @@ class HelpOptions:
     topic: str | None = declarations.argument(required=False, shell_complete=_suggest_topics)
 
 
-@declarations.command("help", shared=(declarations.COLOR_OPTION, declarations.LOG_FORMAT_OPTION))
+@declarations.command(
+    "help", message_options=(declarations.COLOR_OPTION, declarations.LOG_FORMAT_OPTION)
+)
 def command(options: HelpOptions) -> None:
     """Print a text on a topic, or the help of a command. Without an argument, list the topics.
 

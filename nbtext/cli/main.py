@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from nbtext.cli.declarations import COLOR_OPTION, HELP_ALL_KEY, LOG_FORMAT_OPTION, get_painter
+from nbtext.cli.declarations import (
+    COLOR_OPTION,
+    COMPLETION_VARIABLE,
+    HELP_ALL_KEY,
+    LOG_FORMAT_OPTION,
+    get_painter,
+)
 from nbtext.cli.messages import clear_progress, emit, emit_error, is_json_log, set_log_format
 from nbtext.errors import NbtextError, PathError, describe_os_error
 
@@ -264,7 +270,7 @@ def _invoke(arguments: list[str]) -> int:
 
     Only completion uses `nbtext.main`, because this method handles a closed pipe and Ctrl-C itself.
     """
-    if "_NBTEXT_COMPLETE" in os.environ:  # a shell asks for completions
+    if COMPLETION_VARIABLE in os.environ:  # a shell asks for completions
         import_module("nbtext.cli.completion")  # registers its own classes for the shells
         nbtext.main(arguments, prog_name="nbtext")  # raises `SystemExit`
     try:

@@ -95,7 +95,7 @@ def format_arguments(
     return arguments
 
 
-def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
+def parameter_field(parameter: Parameter, *, is_listed_last: bool = False) -> Any:
     """Declare a field with the option of a parameter. The field has the name of the parameter.
 
     The field contains the unchecked value. Without the option, the field is None, or False for a
@@ -110,7 +110,7 @@ def parameter_field(parameter: Parameter, *, is_late: bool = False) -> Any:
         value = values[parameter.name]
         return default if value is None else value
 
-    declaration = Declaration(make_options, get_value, is_late)
+    declaration = Declaration(make_options, get_value, is_listed_last)
     return field(default=default, metadata={DECLARATION: declaration})
 
 
@@ -148,7 +148,7 @@ def parameters_field(
 
     return field(
         default_factory=partial(ExplicitSettings, settings_class),
-        metadata={DECLARATION: Declaration(make_options, get_settings, is_late=True)},
+        metadata={DECLARATION: Declaration(make_options, get_settings, is_listed_last=True)},
     )
 
 

@@ -328,11 +328,11 @@ class DocumentOptions:
     """LABEL=PATH of each folder. Only `LabelledDocumentOptions` has the option."""
     relabel: str | None = None
     """A file of corrected labels. Only `RelabelledDocumentOptions` has the option."""
-    files_from: str | None = parameter_field(FILES_FROM, is_late=True)
-    null: bool = parameter_field(NULL, is_late=True)
-    where: str | None = parameter_field(WHERE, is_late=True)
-    on_error: str | None = parameter_field(ON_ERROR, is_late=True)
-    allow_unreadable: str | None = parameter_field(ALLOW_UNREADABLE, is_late=True)
+    files_from: str | None = parameter_field(FILES_FROM, is_listed_last=True)
+    null: bool = parameter_field(NULL, is_listed_last=True)
+    where: str | None = parameter_field(WHERE, is_listed_last=True)
+    on_error: str | None = parameter_field(ON_ERROR, is_listed_last=True)
+    allow_unreadable: str | None = parameter_field(ALLOW_UNREADABLE, is_listed_last=True)
     reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
     paths: tuple[str, ...] = ()
     """The paths to read. They are empty until `nbtext.cli.corpus.locate_documents` sets them."""

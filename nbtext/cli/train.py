@@ -12,8 +12,8 @@ from nbtext.cli.writing import (
     ReplacementOptions,
     SemiSupervisionOptions,
     read_unlabelled,
+    report_contradictory_labels,
     report_model,
-    report_overruled_labels,
     write_new_model,
 )
 
@@ -133,7 +133,7 @@ def _count(
         from nbtext.model.operations import count_batch, remove_duplicates
 
         batch = count_batch(model, source, cluster.jobs)
-        report_overruled_labels(batch)
+        report_contradictory_labels(batch)
         return remove_duplicates(batch)
     from nbtext.model.parallel_corpus import count_corpus
 

@@ -11,8 +11,8 @@ from nbtext.cli.writing import (
     ReplacementOptions,
     open_corpus_for_change,
     read_unlabelled_change,
+    report_contradictory_labels,
     report_model,
-    report_overruled_labels,
 )
 from nbtext.errors import NoDocumentsError, format_quantity, join_names, pluralize
 
@@ -81,11 +81,12 @@ def command(
     from nbtext.model.parallel_corpus import count_corpus
 
     model_path = options.model_path
-    needs_corpus = documents.has_corpus or not change.drops_unlabelled
+    needs_corpus = documents.has_corpus or not change.removes_old_unlabelled
     if needs_corpus:
         documents = locate_documents(documents)
     model = shared_options.load_model(model_path)
     unlabelled = read_unlabelled_change(model, model_path, change, documents)
+    unlabelled.drop_from(model)
     if not needs_corpus:
         result = update(
             model_path, model, documents=None, unlabelled=unlabelled, **replacement.lock_settings
@@ -109,7 +110,7 @@ def command(
     _report_ledger(result, counted)
     _report_new_classes(model, result.model)
     if isinstance(counted, DocumentBatch):
-        report_overruled_labels(counted)
+        report_contradictory_labels(counted)
     # Documents without a text are not compared: equal values are expected to occur again.
     elif model.reading.text_column != NO_TEXT and messages.shows_notices():
         _report_repeated_documents(model, counted.counts)

@@ -1,7 +1,7 @@
 """Common parts of the commands that write a model.
 
-These are options for lock and backup, the documents that change a model, and messages about the new
-model.
+They declare the options for locking and backing up the model file, read the documents that change a
+model, and report on the new model.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def unlabelled_field(**attributes: Any) -> Any:
     return declarations.common_option(
         "--unlabelled",
         "Also train on these documents without labels, if held-out labelled documents are then "
-        "predicted better. Repeat the option for each path. Unless --weighting is given, held-out "
-        "documents also choose between counts and log.",
+        "predicted better. Repeat the option for each path. Unless --weighting is given, it is "
+        "counts or log, whichever predicts held-out documents better.",
         group="documents",
         multiple=True,
         metavar="PATH",
@@ -82,7 +82,7 @@ def unlabelled_field(**attributes: Any) -> Any:
 class SemiSupervisionOptions:
     """Options for training on seed words and unlabelled documents."""
 
-    unlabelled: tuple[str, ...] = unlabelled_field(is_late=True)
+    unlabelled: tuple[str, ...] = unlabelled_field(is_listed_last=True)
     seeds: str | None = declarations.option(
         "--seeds",
         "Add words for the classes. A line of FILE has a class, a tab and a word, and optionally "
@@ -90,7 +90,7 @@ class SemiSupervisionOptions:
         "--unlabelled, CORPUS is optional.",
         group="documents",
         type=INPUT_PATH,
-        is_late=True,
+        is_listed_last=True,
     )
 
 
@@ -103,8 +103,8 @@ class ModelChangeOptions:
 
     label: str | None = declarations.common_option(
         "--label",
-        "Class of all documents of CORPUS, which are then read as classify reads them: a file, or "
-        "- for one document on standard input.",
+        "Class of all documents of CORPUS. CORPUS is then read as by classify: it is a file, or - "
+        "for one document on standard input.",
         group="documents",
         metavar="TEXT",
     )
@@ -116,7 +116,7 @@ class ModelChangeOptions:
     )
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def removes_old_unlabelled(self) -> bool:
         """Whether the unlabelled documents of the model are removed or replaced."""
         return self.drop_unlabelled or bool(self.unlabelled)
 
@@ -137,13 +137,12 @@ def read_unlabelled(
 
     require_compatible_settings(model.settings, UNLABELLED_POOL)
     require_distinct_output(model_path, paths)
-    reading = choose_reading(model.reading, paths, given_settings={}).unweighted
-    are_text_files = (
-        resolve_format(paths, reading.format) == "dir"
-        and reading.document in ("text", KIND_BY_NAME)
-        and not any(map(os.path.isdir, paths))
-    )
-    if are_text_files:
+    # The options for reading CORPUS do not apply to these documents.
+    reading = choose_reading(model.reading, paths, given_settings={})
+    reading = reading.unweighted  # unlabelled documents have no column of weights
+    has_dir_format = resolve_format(paths, reading.format) == "dir"  # also that of text files
+    has_folder = any(map(os.path.isdir, paths))
+    if has_dir_format and not has_folder and reading.document in ("text", KIND_BY_NAME):
         reading = replace(reading, format="lines")
         messages.notify(
             f"{paths[0]}: read as lines, so each line is a document; for files of one document "
@@ -158,16 +157,11 @@ def read_unlabelled(
 def read_unlabelled_change(
     model: TextClassifier, model_path: str, change: ModelChangeOptions, documents: DocumentOptions
 ) -> UnlabelledAction:
-    """Read the documents of ``--unlabelled``, and return the change that they make to a model.
-
-    If the change removes or replaces the unlabelled documents of ``model``, remove them in place.
-    """
+    """Read the documents of ``--unlabelled``, and return the change that they make to a model."""
     from nbtext.model.locked_model import UnlabelledAction
 
     unlabelled = read_unlabelled(model, model_path, change.unlabelled, documents)
-    action = UnlabelledAction(unlabelled, change.drops_unlabelled)
-    action.drop_from(model)
-    return action
+    return UnlabelledAction(unlabelled, change.removes_old_unlabelled)
 
 
 def write_new_model(
@@ -176,7 +170,7 @@ def write_new_model(
     """Write a model and its ledger. A model that is already at ``path`` is replaced."""
     from nbtext.model.locked_model import lock_model
 
-    with lock_model(path, is_new=True, **replacement.lock_settings) as file:
+    with lock_model(path, is_trained_here=True, **replacement.lock_settings) as file:
         file.replace(model, ledger)
 
 
@@ -191,11 +185,11 @@ def open_corpus_for_change(
     """Return the labelled documents that change a model.
 
     They are read like the training documents, except for options that the user gave. ``label`` is
-    the class of all documents, or "" for documents without a label of a multi-label model. It is
-    None if the corpus has the labels.
+    the class of all documents. It is None if the corpus has the labels, and "" if the documents of
+    a multi-label model have no label.
 
-    Raise `UsageError` if the model cannot be changed exactly, if the documents cannot have been
-    training documents, or if ``label`` is a new class and ``allows_new_class`` is False.
+    Raise `UsageError` if the model cannot be changed exactly by documents that are read in this
+    way, or if ``label`` is a new class and ``allows_new_class`` is False.
     """
     from nbtext.cli.corpus import CommandCorpus, detect_reading, require_distinct_output
     from nbtext.corpus.detection.formats import choose_reading
@@ -208,8 +202,8 @@ def open_corpus_for_change(
     require_additive(model.settings, model.counts)
     paths = documents.paths
     is_labelled = label is None
-    reading = choose_reading(model.reading, paths, documents.reading.values)
-    reading = detect_reading(reading, paths, labelled=is_labelled)
+    requested_reading = choose_reading(model.reading, paths, documents.reading.values)
+    reading = detect_reading(requested_reading, paths, labelled=is_labelled)  # without "auto"
     require_changeable(model, reading)
     check_replaceable(model_path)
     require_distinct_output(model_path, paths)
@@ -217,13 +211,15 @@ def open_corpus_for_change(
     if warning:
         messages.warn(warning)
     source = CommandCorpus(documents, reading, labelled=is_labelled)
-    if label is not None:
-        if label:
-            check_label(label)
-        document_label = split_label(label, model.fitted.posterior_type.separator)
-        if label and not allows_new_class:
+    if label is None:
+        return source
+    document_label = split_label(label, model.fitted.posterior_type.separator)
+    if label:  # "" contains no label to check
+        check_label(label)
+        if not allows_new_class:
             _require_known_labels(list_labels(document_label), model)
-        source.relabel = partial(_set_label, document_label)
+    # The source calls this for each document, in other processes too, so it must be picklable.
+    source.relabel = partial(_set_label, document_label)
     return source
 
 
@@ -240,8 +236,8 @@ def _set_label(label: Label, document: Document, _: Notices) -> Document:
     return document._replace(label=label)
 
 
-def report_overruled_labels(batch: DocumentBatch) -> None:
-    """Report documents of ``--once`` with the same text as another document, but another label."""
+def report_contradictory_labels(batch: DocumentBatch) -> None:
+    """Report texts of ``--once`` that several documents have, with contradictory labels."""
     for finding in batch.check_contradictions():
         messages.notify(finding.line)
 
@@ -271,19 +267,19 @@ def report_model(
             f"{unused} not used: held-out documents are predicted best without them, so the model "
             "has only the labelled documents"
         )
-    size = _describe_size(model, has_class_sizes=old_model is None)
+    size = _describe_size(model, shows_class_sizes=old_model is None)
     if old_model is None:
         evaluate = ["nbtext", "evaluate", "TEST"]
         if path != default_model():
             evaluate += ["--model", path]
         messages.notify(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
-    elif not messages.is_verbose():
-        messages.notify(f"{path} has {size}")
     if messages.is_verbose():
         messages.notify(f"{path}: {describe_model(model.fitted)}{details}")
+    elif old_model is not None:  # the messages above contain the size of a new model
+        messages.notify(f"{path} has {size}")
 
 
-def _describe_size(model: TextClassifier, *, has_class_sizes: bool) -> str:
+def _describe_size(model: TextClassifier, *, shows_class_sizes: bool) -> str:
     """Return the numbers of documents and classes in words.
 
     A model without labelled documents is described by its unlabelled documents, without class
@@ -298,7 +294,7 @@ def _describe_size(model: TextClassifier, *, has_class_sizes: bool) -> str:
         unlabelled = format_quantity(unlabelled_summary.documents, "unlabelled document")
         return f"{unlabelled} of {classes}"
     size = f"{format_quantity(n_documents, 'document')} of {classes}"
-    if has_class_sizes:
+    if shows_class_sizes:
         class_sizes = format_sizes(count_class_documents(model.fitted), MAX_NAMED_CLASSES)
         size += f" ({class_sizes})"
     return size

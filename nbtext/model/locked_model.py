@@ -140,16 +140,16 @@ def import_dependencies() -> None:
 
 @contextmanager
 def lock_model(
-    path: str, *, lock_timeout: float, backup: bool = False, is_new: bool = False
+    path: str, *, lock_timeout: float, backup: bool = False, is_trained_here: bool = False
 ) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file.
 
-    Set ``is_new`` if this process has trained the model, so that the modules that change a model
-    are already imported. Raise `LockedError` if another process holds the lock for
+    Set ``is_trained_here`` if this process has trained the model, so that the modules that change a
+    model are already imported. Raise `LockedError` if another process holds the lock for
     ``lock_timeout`` seconds.
     """
     import_module("nbtext.store.joblib_stream")  # also needed to write a new model
-    if not is_new:
+    if not is_trained_here:
         import_dependencies()
     with lock_path(path, lock_timeout):
         yield LockedModelFile(path, backup=backup)
