@@ -61,7 +61,7 @@ def test_default_is_tried_first_and_no_setting_twice(
     tries: tuple[str, ...], texts: list[dict[str, str | None]]
 ) -> None:
     found = candidates(*tries)
-    assert [candidate.texts for candidate in found] == texts
+    assert [candidate.raw_values for candidate in found] == texts
     assert [candidate.is_default for candidate in found] == [True, *[False] * (len(texts) - 1)]
 
 

@@ -88,7 +88,7 @@ def trial(number: int, stage: Stage = NINE, **values: Any) -> Trial:
 
 
 def numbers(trials: list[Trial]) -> list[int]:
-    return [int(each.candidate.texts.get("smoothing") or 0) for each in trials]
+    return [int(each.candidate.raw_values.get("smoothing") or 0) for each in trials]
 
 
 def kept_number(trials: list[Trial], metric: str = "accuracy") -> int:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 DEFAULT_SEARCH_SECONDS = 60.0
 """Time limit of a search without ``--try`` and ``--within``."""
 DEFAULT_FOLDS = 10
+"""Default number of folds with ``--try`` alone."""
 DEFAULT_STAGED_FOLDS = 5
-"""Default numbers of folds: with ``--try`` alone, and for a search on growing samples."""
+"""Default number of folds of a search on growing samples; see `TuneOptions.is_staged`."""
 
 
 def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -38,7 +39,7 @@ def _suggest_tries(_: click.Context, __: click.Parameter, incomplete: str) -> li
 
 
 def _keep_document(document: Document) -> Document:
-    """Note a document itself, because the search counts some documents again."""
+    """Return the whole document as its note, because the search counts documents again."""
     return document
 
 
@@ -65,7 +66,7 @@ class TuneOptions(shared_options.ModelOptions):
     )
     updatable: bool = declarations.option(
         "--updatable",
-        "Try only models that update, forget and merge change exactly.",
+        "Try only models that the commands update, forget and merge can change exactly.",
         group="model",
         hidden=True,
     )
@@ -98,7 +99,7 @@ def command(
 ) -> None:
     """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
 
-    Without --try it tries settings that are known to be good for 60 seconds: all on a sample of the
+    Without --try it spends 60 seconds on settings that are known to be good: all on a sample of the
     documents, and the better ones on more and more of them. The default is always tried, and is
     kept unless another setting is significantly better. The metrics of the best setting are a little
     too good, because it was chosen by them; the output also has a corrected metric. Ctrl-C prints
@@ -120,16 +121,17 @@ def command(
     model_path = options.model_path
     max_seconds = _choose_time_limit(options)
     documents = locate_documents(documents)
-    candidates, rejected = _make_candidates(documents, options, training)
+    candidates, errors = _make_candidates(documents, options, training)
     check_replaceable(model_path)
     require_distinct_output(model_path, documents.paths)
-    # The corpus is counted with the first settings, the default. The search reuses these counts.
-    settings = training.settings.with_raw_values(**candidates[0].texts)
-    counted = read_and_count(documents, settings, processes.jobs, note=_keep_document)
-    corpus = counted.corpus
+    # The corpus is counted with the default settings. The search reuses these counts.
+    default = candidates[0]
+    settings = training.settings.with_raw_values(**default.raw_values)
+    corpus, _, _, source = read_and_count(documents, settings, processes.jobs, note=_keep_document)
+    kept_documents = corpus.notes
     search = Search(
         candidates,
-        corpus.notes,
+        kept_documents,
         corpus.counts,
         TUNING_METRICS[options.goal],
         n_folds=_choose_n_folds(options, corpus),
@@ -142,14 +144,14 @@ def command(
     model = _run_search(search, options, train_command)
     write_new_model(model, model_path, replacement)
     report_model(model, model_path)
-    problems = [str(problem) for problem in rejected + search.problems]
-    if problems:
+    skipped = [str(error) for error in errors + search.problems]
+    if skipped:
         # Some of the settings that are tried without --try are not possible for every corpus.
         report = messages.warn if options.tries else messages.notify
-        report(f"skipped: {join_names(problems, messages.MAX_LISTED)}")
+        report(f"skipped: {join_names(skipped, messages.MAX_LISTED)}")
     record = {"for": options.goal, "model": model_path, **search.to_dict(train_command)}
-    write_trials(options.output, {**record, "left_out": problems})
-    counted.source.report_notices()
+    write_trials(options.output, {**record, "left_out": skipped})
+    source.report_notices()
 
 
 def _choose_time_limit(options: TuneOptions) -> float:
@@ -167,18 +169,17 @@ def _make_candidates(
     from nbtext.corpus.detection.formats import resolve_reading
     from nbtext.evaluation.candidates import make_candidates, select_trainable
 
+    # Complete settings have defaults. ``values`` are only the settings that the user gave.
     reading = resolve_reading(documents.reading.complete_settings, documents.paths, labelled=True)
-    candidates = make_candidates(
-        options.tries, training.settings.values, reading, read_parameter_value
-    )
+    fixed_values = training.settings.values
+    candidates = make_candidates(options.tries, fixed_values, reading, read_parameter_value)
     return select_trainable(candidates, updatable=options.updatable)
 
 
 def _choose_n_folds(options: TuneOptions, corpus: CountedCorpus) -> int:
-    """Return the number of folds.
+    """Return the number of folds, which is smaller for a corpus of few documents if `is_staged`.
 
-    In a search without growing samples, warn about classes that have fewer documents than folds. In
-    other searches, a corpus of few documents has fewer folds, unless ``--folds`` is given.
+    Otherwise, warn about classes that have fewer documents than folds.
     """
     from nbtext.cli.corpus import warn_small_classes
 
@@ -188,7 +189,7 @@ def _choose_n_folds(options: TuneOptions, corpus: CountedCorpus) -> int:
         return n_folds
     if options.folds is not None:
         return options.folds
-    n_documents = len(corpus.notes)
+    n_documents = len(corpus.names)
     return max(2, min(DEFAULT_STAGED_FOLDS, n_documents))
 
 
@@ -218,10 +219,12 @@ def _format_train_command(
     documents: TrainingCorpusOptions, training: TrainingOptions, model_path: str
 ) -> list[str]:
     """Return the arguments of `nbtext train` with the parameters that the user has set."""
-    # A switch that is off is False. It has no argument, like a parameter without a value.
-    input_values = {
-        parameter.name: getattr(documents, parameter.name) or None for parameter in INPUT
-    }
+    input_values = {}
+    for parameter in INPUT:
+        value = getattr(documents, parameter.name)
+        if value is not False:  # a switch that is off has no argument
+            input_values[parameter.name] = value
+
     return [
         "nbtext",
         "train",

@@ -58,35 +58,35 @@ PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
 COUNTING_PARAMETERS = tuple(name for name in COUNTING_NAMES if name != "sample")
 """Settings with equal values of these parameters have the same counts of all documents."""
 
-Texts = Mapping[str, str | None]
+RawValues = Mapping[str, str | None]
 """Values by parameter name, as on the command line. The option's text for None is "none"."""
 
 
 class Candidate(NamedTuple):
     """Settings to try."""
 
-    texts: Texts
+    raw_values: RawValues
     """The values that differ between candidates."""
     analysis: Analysis
     is_default: bool = False
-    """True for the settings of `nbtext train` without ``texts``."""
+    """True for the settings of `nbtext train` without ``raw_values``."""
 
     def to_options(self) -> dict[str, str]:
-        """Return ``texts`` by option names without leading hyphens."""
+        """Return ``raw_values`` by option names without leading hyphens."""
         return {
             name.replace("_", "-"): "none" if text is None else text
-            for name, text in self.texts.items()
+            for name, text in self.raw_values.items()
         }
 
     @property
     def name(self) -> str:
-        """``texts`` on one line, unique among candidates."""
+        """``raw_values`` on one line, unique among candidates."""
         return " ".join(f"{name}={text}" for name, text in self.to_options().items())
 
     def to_arguments(self) -> list[str]:
-        """Return ``texts`` as arguments of a command line."""
+        """Return ``raw_values`` as arguments of a command line."""
         arguments = []
-        for name, text in self.texts.items():
+        for name, text in self.raw_values.items():
             if text is not None:
                 arguments += PARAMETERS[name].to_arguments(text)
         return arguments
@@ -103,7 +103,7 @@ class Candidate(NamedTuple):
 
     def locate_problem(self, problem: UsageError) -> UsageError:
         """Add the candidate's name to ``problem`` in place, and return ``problem``."""
-        if self.texts and problem.where is None:
+        if self.raw_values and problem.where is None:
             problem.where = f"with {self.name}"
         return problem
 
@@ -130,7 +130,7 @@ def make_candidates(
         return parameter.validate(value)
 
     default = replace(Settings.from_values(fixed_values), reading=reading)
-    combinations: list[Texts]
+    combinations: list[RawValues]
     if tries:
         combinations = expand_combinations(tries, fixed_values)
     else:
@@ -140,18 +140,20 @@ def make_candidates(
         ]
     combinations.append({})  # the default
     candidates: dict[str, Candidate] = {}  # by their settings, the first combination of each
-    for texts in combinations:
-        values = {name: parse(name, text) for name, text in texts.items()}
+    for raw_values in combinations:
+        values = {name: parse(name, text) for name, text in raw_values.items()}
         settings = replace(Settings.from_values({**fixed_values, **values}), reading=reading)
         candidate = Candidate(
-            texts, Analysis.from_settings(settings), is_default=settings == default
+            raw_values, Analysis.from_settings(settings), is_default=settings == default
         )
         candidates.setdefault(repr(candidate.settings), candidate)
     # The sort is stable: candidates after the default keep their order.
     return sorted(candidates.values(), key=lambda candidate: not candidate.is_default)
 
 
-def expand_combinations(tries: Sequence[str], fixed_values: Mapping[str, object]) -> list[Texts]:
+def expand_combinations(
+    tries: Sequence[str], fixed_values: Mapping[str, object]
+) -> list[RawValues]:
     """Return all combinations of ``tries``, in which the last parameter changes fastest.
 
     Raise `UsageError` for an unknown parameter, a repeated parameter, a parameter that is both
