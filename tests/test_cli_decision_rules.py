@@ -182,7 +182,7 @@ def test_class_named_abstain_is_a_class_in_a_cost_file(tmp_path: Path) -> None:
         dear["expected_cost"] > 1
     )  # what giving none costs where only other classes have a cost of it
     assert plain["label"] == "abstain"
-    line = "nbtext: the model has a class named abstain: costs.toml has the costs of this class, so abstaining is not possible"
+    line = "nbtext: the model has a class named abstain: in costs.toml this name means the class, so abstaining is not possible"
     for command in (["classify", "torn"], ["evaluate", "t"]):
         assert nbtext(*command, "--costs", "costs.toml").notes == []
         assert line in nbtext(*command, "--costs", "costs.toml", "-v").notes

@@ -12,8 +12,8 @@ from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.config import DRIFT_LOG_START, OutputPath
 from nbtext.cli.prediction import (
     ClassifyPredictionOptions,
-    build_prediction_rules,
-    score_with_prior,
+    build_rules_with_guarantees,
+    score_for_prediction,
 )
 from nbtext.cli.shared_options import JobOptions, QueryDocumentOptions
 from nbtext.errors import NbtextError, UsageError, format_quantity
@@ -162,12 +162,12 @@ def command(
     source = CommandCorpus(
         documents, reading, labelled=False, columns=columns, progress=has_progress
     )
-    rule, set_rule = build_prediction_rules(prediction, model)
+    rule, set_rule = build_rules_with_guarantees(prediction, model)
     writer = writer._replace(show_costs=rule.costs is not None)
     recorder = _make_drift_recorder(options, model)
     block_size = 1 if options.is_immediate else None  # None: large blocks, which are faster
     # Blocks and answers are iterators: documents are read when their predictions are written.
-    blocks = score_with_prior(model, source, documents, prediction, processes.jobs, block_size)
+    blocks = score_for_prediction(model, source, documents, prediction, processes.jobs, block_size)
     if recorder is not None:
         blocks = recorder.observe(blocks)
     answers = iter_answers(

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.gates import GateOptions, parse_gates, report_gate_failures
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.cli.prediction import PredictionOptions, build_prediction_rules, score_with_prior
+from nbtext.cli.prediction import (
+    PredictionOptions,
+    build_rules_with_guarantees,
+    score_for_prediction,
+)
 from nbtext.cli.shared_options import JobOptions, LabelledDocumentOptions
 from nbtext.errors import format_quantity
 
@@ -102,7 +106,7 @@ def command(
 
     model = shared_options.load_model(options.model_path)
     gates = parse_gates(limits, len(model.classes), has_costs=prediction.costs is not None)
-    rule, set_rule = build_prediction_rules(prediction, model)
+    rule, set_rule = build_rules_with_guarantees(prediction, model)
     documents = locate_documents(documents)
     group_columns = tuple(dict.fromkeys(options.by))  # without duplicates
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
@@ -110,7 +114,7 @@ def command(
         leak_checker = make_leak_checker(model, documents, options.training)
         source = open_documents(model, documents, labelled=True, columns=group_columns)
         # Blocks are an iterator: the evaluation reads them, and the tally and the checker see them.
-        blocks = score_with_prior(model, source, documents, prediction, processes.jobs)
+        blocks = score_for_prediction(model, source, documents, prediction, processes.jobs)
         if tally is not None:
             blocks = tally.observe(blocks)
         blocks = leak_checker.observe(blocks)

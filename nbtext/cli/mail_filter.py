@@ -43,7 +43,7 @@ def filter_message(
             raise UsageError(
                 "--mail-filter reads one message on standard input", hint="remove CORPUS"
             )
-        from nbtext.cli.prediction import build_prediction_rules
+        from nbtext.cli.prediction import build_rules_with_guarantees
         from nbtext.corpus.document import create_size_error
         from nbtext.corpus.reading import read_document_bytes
         from nbtext.scoring import iter_answers, score_documents
@@ -56,7 +56,7 @@ def filter_message(
         document = read_document_bytes("standard input", message.content + remaining, reading)
         if len(start) + len(remaining) > max_bytes:
             document = document._replace(problem=create_size_error(max_bytes))
-        rule, _ = build_prediction_rules(prediction, model)
+        rule, _ = build_rules_with_guarantees(prediction, model)
         answers = iter_answers(
             score_documents(model.fitted, [document]),
             model.fitted,

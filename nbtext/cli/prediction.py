@@ -30,9 +30,9 @@ class DecisionOptions:
 
     costs: str | None = declarations.option(
         "--costs",
-        "Predict the class with the least expected cost. FILE is TOML, with a table [true-class] "
-        "of the cost of each prediction; with several labels, a table [label] of the costs missed "
-        "and false.",
+        "Predict the class with the least expected cost. FILE is TOML, with lines PREDICTED-CLASS "
+        "= COST in a table [TRUE-CLASS]; with several labels, with lines missed = COST and false = "
+        "COST in a table [LABEL].",
         group="answer",
         type=INPUT_PATH,
     )
@@ -48,13 +48,13 @@ class DecisionOptions:
 
 @declarations.option_record
 class PredictionOptions(DecisionOptions):
-    """Options of `build_prediction_rules`, and of `nbtext.cli.proportions.adjust_prior`."""
+    """Options of `build_rules_with_guarantees`, and of `nbtext.cli.proportions.adjust_prior`."""
 
     decide: str | float = declarations.option(
         "--decide",
-        "With several labels per document, predict the set with the greatest expected F1 of the "
-        "document (the default), the labels above a threshold for each label, or the labels with "
-        "probability P or more.",
+        "Rule for several labels per document. document, the default: the set with the greatest "
+        "expected F1 of the document; label: the labels above a threshold for each label; P: the "
+        "labels with probability P or more.",
         group="answer",
         type=NumberInRange(0, 1, words=("document", "label")),
         default="document",
@@ -71,13 +71,14 @@ class PredictionOptions(DecisionOptions):
     )
     min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
-        "Predict no class unless a proportion P of such predictions is right, with 95 % "
+        "Predict only where at least the proportion P of predictions is right, with 95 % "
         "confidence. P is for all predictions together, CLASS=P for one class. This is guaranteed "
         "for documents like the training documents.",
         group="answer",
         type=NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = per_class_field()
+    """Whether ``coverage`` and ``min_precision`` are guaranteed for each class."""
     prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
         "Predict with the class proportions of the documents of PATH, as nbtext prevalence "
@@ -95,8 +96,8 @@ class ClassifyPredictionOptions(PredictionOptions):
 
     min_typicality: float = declarations.option(
         "--min-typicality",
-        "Predict no class for documents unlike the training documents. Such a document is less "
-        "likely per token than all but this PROPORTION of training documents of about its length; "
+        "Predict no class for documents unlike the training documents. For such a document, "
+        "less than this SHARE of training documents of about its length is less likely per token; "
         "0.001 finds documents of another kind or language.",
         group="answer",
         type=NumberInRange(0, 1),
@@ -107,11 +108,11 @@ class ClassifyPredictionOptions(PredictionOptions):
 
 
 def build_decision_rule(
-    decision: DecisionOptions, classes: Sequence[str], kind: type[Posterior]
+    decision: DecisionOptions, classes: Sequence[str], posterior_type: type[Posterior]
 ) -> DecisionRule:
     """Return the decision rule of the options.
 
-    ``kind`` is the type of posterior: of classes, or of labels for multi-label documents. Raise
+    ``posterior_type`` is `ClassPosterior`, or `LabelPosterior` for multi-label documents. Raise
     `PathError` or `UsageError` for a wrong cost file, and `UsageError` for an unknown class.
     """
     from nbtext.prediction.rule import ABSTAIN, DecisionRule, expand_class_values
@@ -128,17 +129,19 @@ def build_decision_rule(
         return rule
     from nbtext.cli.option_files import read_costs
 
-    rule = read_costs(decision.costs, classes, partial(kind.add_costs, rule=rule))
+    # `read_costs` calls ``add_costs``, to add the name of the file to its errors.
+    add_costs = partial(posterior_type.add_costs, rule=rule)
+    rule = read_costs(decision.costs, classes, add_costs)
     # For multi-label documents, costs become thresholds, and ``rule.costs`` stays None.
     if rule.costs is not None and ABSTAIN in classes:
         messages.notify(
-            f"the model has a class named {ABSTAIN}: {decision.costs} has the costs of this "
+            f"the model has a class named {ABSTAIN}: in {decision.costs} this name means the "
             "class, so abstaining is not possible"
         )
     return rule
 
 
-def build_prediction_rules(
+def build_rules_with_guarantees(
     prediction: PredictionOptions, model: TextClassifier
 ) -> tuple[DecisionRule, SetRule | None]:
     """Return the decision rule of the options, and the rule for prediction sets.
@@ -154,9 +157,11 @@ def build_prediction_rules(
         from nbtext.prediction.rule import fit_label_thresholds
 
         held_out = compute_held_out_posteriors(model.fitted)
-        rule = replace(rule, labels_from=fit_label_thresholds(held_out.log_posterior))
+        label_thresholds = fit_label_thresholds(held_out.log_posterior)
+        rule = replace(rule, labels_from=label_thresholds)
     elif isinstance(decide, float):
         rule = replace(rule, labels_from=decide)
+    # The rule for "document", the default, has no label thresholds.
 
     set_rule = None
     if prediction.coverage is not None:
@@ -171,17 +176,17 @@ def build_prediction_rules(
 
 
 def _build_set_rule(model: TextClassifier, coverage: float, *, by_class: bool) -> SetRule:
-    """Return the rule for prediction sets. Warn about classes that every set contains."""
+    """Return the rule for prediction sets. Warn about unconditional classes: every set has them."""
     from nbtext.guarantees.prediction_sets import count_needed_held_out, fit_set_rule
     from nbtext.model.training import compute_held_out_posteriors
 
     held_out = compute_held_out_posteriors(model.fitted)
     rule = fit_set_rule(held_out, model.classes, coverage, by_class=by_class)
-    constant_classes = rule.unconditional_classes
-    if constant_classes:
-        n_classes = format_quantity(len(constant_classes), "class")
+    classes = rule.unconditional_classes
+    if classes:
+        quantity = format_quantity(len(classes), "class")
         messages.warn(
-            f"every set contains {n_classes}, such as {constant_classes[0]}: fewer than "
+            f"every set contains {quantity}, such as {classes[0]}: fewer than "
             f"{count_needed_held_out(coverage):,} of their training documents were held out"
         )
     return rule
@@ -203,13 +208,14 @@ def _add_precision_thresholds(
         elif len(excluded_labels) == 1:
             subject = f"{excluded_labels[0]} is never predicted"
         else:
-            n_classes = format_quantity(len(excluded_labels), "class")
-            subject = f"{n_classes}, such as {excluded_labels[0]}, are never predicted"
+            quantity = format_quantity(len(excluded_labels), "class")
+            subject = f"{quantity}, such as {excluded_labels[0]}, are never predicted"
         messages.warn(
             f"{subject}: the held-out training documents do not reach this precision; see nbtext "
             "inspect --thresholds"
         )
-    return replace(rule, precise_from=list_min_probabilities(thresholds))
+    min_probabilities = list_min_probabilities(thresholds)
+    return replace(rule, precise_from=min_probabilities)
 
 
 def find_precision_thresholds(
@@ -222,8 +228,8 @@ def find_precision_thresholds(
     """Return the lowest probabilities at which predictions have at least this precision.
 
     There is one threshold for all predictions, or one per class if ``min_precision`` is a dict or
-    ``by_class`` is True. A dict contains precisions by label. The predictions of a class that it
-    lacks need no precision. Raise `UsageError` for an unknown class.
+    ``by_class`` is True. A dict contains precisions by label. A class that is not in the dict has
+    no required precision. Raise `UsageError` for an unknown class.
     """
     from nbtext.guarantees.precision import fit_precision_thresholds
     from nbtext.model.training import compute_held_out_posteriors
@@ -240,7 +246,7 @@ def find_precision_thresholds(
     return fit_precision_thresholds(held_out, model.classes, rule, precisions, by_class=by_class)
 
 
-def score_with_prior(
+def score_for_prediction(
     model: TextClassifier,
     source: CommandCorpus,
     documents: DocumentOptions,
