@@ -21,7 +21,7 @@ from nbtext.report.output_formats import escape_controls
 class _PrintableComplete(ShellComplete):
     """Completion that leaves out values with control characters.
 
-    The response has a line for each value, which a line break would end.
+    Each value is one line of the response, so a line break in a value would split it.
     """
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
@@ -38,7 +38,8 @@ class _Bash(_PrintableComplete, BashComplete):
 
     Bash splits ``--classifier=mul`` into three words, and a completion replaces only the last word.
     Bash does not quote completions, so the script does. If the user has typed an opening quote, the
-    script escapes the characters that are special within that quote.
+    script escapes the characters that are special within that quote. ``%`` is doubled in the script
+    because it is a template.
     """
 
     source_template = r"""
@@ -57,11 +58,17 @@ class _Bash(_PrintableComplete, BashComplete):
                 case ${COMP_WORDS[COMP_CWORD]} in
                     \'*) text=${text//\'/\'\\\'\'} ;;
                     \"*)
-                        # this kind of quote does not keep the history away
-                        [[ $text != *!* ]] || continue
-                        text=${text//\\/\\\\} text=${text//\"/\\\"}
-                        text=${text//\$/\\\$} text=${text//\`/\\\`} ;;
-                    *) [[ $text =~ ^[[:alnum:]_./:=,@%%+-]*$ ]] || printf -v text %%q "$text" ;;
+                        # in double quotes, bash replaces ! by its history, and no escape prevents it
+                        if [[ $text == *!* ]]; then continue; fi
+                        text=${text//\\/\\\\}
+                        text=${text//\"/\\\"}
+                        text=${text//\$/\\\$}
+                        text=${text//\`/\\\`} ;;
+                    *)
+                        # quote a text with special characters
+                        if [[ ! $text =~ ^[[:alnum:]_./:=,@%%+-]*$ ]]; then
+                            printf -v text %%q "$text"
+                        fi ;;
                 esac
                 COMPREPLY+=("$text") ;;
         esac
@@ -78,14 +85,19 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the complete words and the incomplete last word, as before bash split them at "="."""
         arguments, incomplete = super().get_completion_args()
-        words: list[str] = []
-        for word in (*arguments, incomplete):
-            if words and (word == "=" or words[-1].endswith("=")):
+        first_word, *later_words = (*arguments, incomplete)
+        words = [first_word]
+        for word in later_words:
+            is_split = word == "=" or words[-1].endswith("=")  # bash splits before and after "="
+            if is_split:
                 words[-1] += word
             else:
                 words.append(word)
         last_word = words[-1]
-        self._prefix = last_word if incomplete == "=" else last_word.removesuffix(incomplete)
+        if incomplete == "=":
+            self._prefix = last_word  # such as --classifier=, to be completed by a value
+        else:
+            self._prefix = last_word.removesuffix(incomplete)
         return words[:-1], last_word
 
     def format_completion(self, item: CompletionItem) -> str:
