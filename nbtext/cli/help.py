@@ -76,12 +76,17 @@ def _list_topics() -> str:
 
 
 def _get_topic_text(topic: str, context: click.Context) -> str:
-    """Return the text on a topic, with the current defaults or the settings if that is the topic."""
+    """Return the text on a topic.
+
+    The text on ``config`` ends with the current defaults, the text on ``settings`` with all
+    settings.
+    """
     text = declarations.wrap_to_terminal(read_topic(topic))
     if topic == "config":
-        text += f"\n{describe_defaults(context, sys.argv[1:])}"
+        arguments = sys.argv[1:]  # an option may name the file of defaults
+        text += f"\n{describe_defaults(context, arguments)}"
     if topic == "settings":
-        text += f"\n{declarations.wrap_to_terminal(describe_rare_settings())}"
+        text += f"\n{declarations.wrap_to_terminal(describe_settings())}"
     return text
 
 
@@ -90,34 +95,34 @@ def _get_command_help(name: str, context: click.Context) -> str:
 
     Raise `UsageError` for another name.
     """
-    root = context.find_root()
+    root_context = context.find_root()
     if name == "commands":
-        root.meta[declarations.HELP_ALL_KEY] = True
-        return root.get_help()
+        root_context.meta[declarations.HELP_ALL_KEY] = True  # `get_help` reads it
+        return root_context.get_help()
 
     program = find_program(context)
     command = program.get_command(context, name)
     if command is not None:
-        return command.get_help(click.Context(command, info_name=name, parent=root))
+        return command.get_help(click.Context(command, info_name=name, parent=root_context))
 
     from nbtext.cli.synonyms import suggest_command
 
-    question = suggest_command(name, [*TOPICS, *program.list_commands(context)])
+    suggestion = suggest_command(name, [*TOPICS, *program.list_commands(context)])
     raise UsageError(
-        f"there is no topic or command {name!r}{question}", hint=f"topics are {', '.join(TOPICS)}"
+        f"there is no topic or command {name!r}{suggestion}", hint=f"topics are {', '.join(TOPICS)}"
     )
 
 
-def describe_rare_settings() -> str:
-    """Return the settings of ``--set`` with their meanings: first of reading, then of training."""
+def describe_settings() -> str:
+    """Return the settings of ``--set``, for reading and of training, with their meanings."""
     from nbtext.settings import READING, TRAINING
 
     paragraphs = []
     for title, parameters in (("For reading documents:", READING), ("Of training:", TRAINING)):
         paragraphs.append(title)
-        paragraphs += [
-            _describe_setting(parameter) for parameter in parameters if parameter.is_rare
-        ]
+        # Rare parameters have no option except ``--set``.
+        settings = [parameter for parameter in parameters if parameter.is_rare]
+        paragraphs += map(_describe_setting, settings)
     return "\n\n".join(paragraphs) + "\n"
 
 
@@ -130,7 +135,7 @@ def _describe_setting(parameter: Parameter) -> str:
         head += f"   by default {parameter.format_value(parameter.default)}"
     meaning = fill(
         parameter.meaning,
-        width=80,
+        width=80,  # `wrap_to_terminal` only wraps to fewer columns
         initial_indent="      ",
         subsequent_indent="      ",
         break_on_hyphens=False,
