@@ -101,7 +101,7 @@ def command(
     division: FoldOptions,
     output: OutputOptions,
     decision: DecisionOptions,
-    limits: GateOptions,
+    gate_options: GateOptions,
     processes: JobOptions,
     training: TrainingOptions,
 ) -> int | None:
@@ -130,12 +130,12 @@ def command(
     _warn_of_selected_terms(division, training)
     has_costs = decision.costs is not None
     # Report mistakes in gates before the corpus is read, as far as they do not depend on classes.
-    parse_gates(limits, has_costs=has_costs)
+    parse_gates(gate_options, has_costs=has_costs)
     documents = locate_documents(documents)
     check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
     counted = read_and_count(documents, training.settings, processes.jobs, columns=division.columns)
     table = counted.corpus.counts.table
-    gates = parse_gates(limits, table.n_classes, has_costs=has_costs)
+    gates = parse_gates(gate_options, table.n_classes, has_costs=has_costs)
     classes = list(counted.corpus.counts.labelled_statistics.classes)
     rule = build_decision_rule(decision, classes, table.posterior_type)
     # `validate_corpus` raises an error if there are more folds than documents.

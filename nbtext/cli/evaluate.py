@@ -45,7 +45,8 @@ class EvaluateOptions(shared_options.ModelOptions):
     )
     errors: str | None = declarations.common_option(
         "--errors",
-        "Write the misclassified documents to FILE as JSON lines, the most probable first.",
+        "Write the misclassified documents to FILE as JSON lines, by descending probability of the "
+        "wrong class.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
@@ -66,7 +67,7 @@ def command(
     documents: LabelledDocumentOptions,
     options: EvaluateOptions,
     prediction: PredictionOptions,
-    limits: GateOptions,
+    gate_options: GateOptions,
     processes: JobOptions,
 ) -> int | None:
     """Classify documents whose classes are known, and print metrics of the predictions.
@@ -75,16 +76,17 @@ def command(
     mistakes, and are reported. A document without a prediction (--min-probability, --min-precision,
     --costs) lowers accuracy and recall, not precision. Intervals have 95 % confidence. With --costs
     and two classes, the table shows the likelihood ratio above which the first class is predicted.
-    --coverage adds how often sets of classes contain the true one, and their size (gates:
-    set_coverage, set_size); --min-precision adds precision by proportion predicted.
+    --coverage adds how often sets of classes contain the true one, and their size (for
+    --fail-under and --fail-over: set_coverage, set_size). --min-precision adds the precision for
+    each proportion of documents that get a prediction.
 
     With several labels per document, the accuracy is the proportion of documents with exactly the
     right labels; precision, recall and F1 are those of each label against all others. Log loss and
     Brier score are sums over labels; the calibration error is that of the most probable label.
 
     A warning reports test texts that are in the model's sample of training documents. --training
-    checks all training documents, and reports texts with the same words, each as often, whatever
-    their capitals.
+    checks all training documents, and reports texts that have the same words equally often, in
+    any order and case.
 
     A line of --errors has id, truth, answer, probability, and the terms that favour the predicted
     class most, each with its contribution in nats.
@@ -105,7 +107,7 @@ def command(
     from nbtext.report.evaluations import write_evaluation
 
     model = shared_options.load_model(options.model_path)
-    gates = parse_gates(limits, len(model.classes), has_costs=prediction.costs is not None)
+    gates = parse_gates(gate_options, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = build_rules_with_guarantees(prediction, model)
     documents = locate_documents(documents)
     group_columns = tuple(dict.fromkeys(options.by))  # without duplicates
@@ -123,7 +125,7 @@ def command(
         )
     set_result = None if tally is None else tally.result()
     result = add_set_metrics(evaluation.result(), set_result)
-    risk_curve: tuple[RiskPoint, ...] = ()
+    risk_curve: tuple[RiskPoint, ...] = ()  # the risk is 1 − precision
     if prediction.min_precision is not None:
         risk_curve = compute_risk_curve(evaluation.documents)
     leaks = leak_checker.result(evaluation)
@@ -138,7 +140,8 @@ def command(
         sets=set_result,
         risk=risk_curve,
     )
-    return report_gate_failures(gate.find_failure(result) for gate in gates)
+    failures = [gate.find_failure(result) for gate in gates]
+    return report_gate_failures(failures)  # the exit status
 
 
 def _open_mistake_writer(
@@ -148,11 +151,10 @@ def _open_mistake_writer(
     model: TextClassifier,
     rule: DecisionRule,
 ) -> AbstractContextManager[Callable[[ScoredBlock], None] | None]:
-    """Return a context with the function that collects the mistakes of a block for ``--errors``.
+    """Open the writer of ``--errors``, a function to call with each block, or None without the option.
 
-    At its end, the context writes the file. Without that option the function is None. Raise
-    `UsageError` for a multi-label model, and `UsageError` or `PathError` if the file cannot be
-    written.
+    When the context ends, it writes the file. Raise `UsageError` for a multi-label model, and
+    `UsageError` or `PathError` if the file cannot be written.
     """
     if options.errors is None:
         return nullcontext()
@@ -161,9 +163,11 @@ def _open_mistake_writer(
     from nbtext.explain.mistakes import MistakeFinder
     from nbtext.report.predictions import open_mistake_writer
 
+    # A multi-label model needs multi-label documents, which `ERROR_LISTING` excludes.
     label_requests = list_label_requests(model.fitted.posterior_type)
     require_compatible_settings(model.settings, ERROR_LISTING, *label_requests)
-    corpora = [*documents.paths, *options.training, *prediction.prior_from]
+    # ``prediction.costs`` may be None, which `check_output_file` ignores.
+    inputs = [*documents.paths, *options.training, *prediction.prior_from]
     inputs = [options.model_path, *corpora, prediction.costs]
     check_output_file(options.errors, "--errors", inputs)
     return open_mistake_writer(options.errors, MistakeFinder(model.fitted), rule)
@@ -184,9 +188,9 @@ def _report_warnings(
     result: EvaluationResult, leaks: LeakResult | SampledLeakResult | None, *, keeps_scores: bool
 ) -> None:
     """Report unknown labels, missing metrics, and test documents that were training documents."""
-    n_unknown = format_quantity(sum(result.unknown_documents.values()), "document")
+    quantity = format_quantity(sum(result.unknown_documents.values()), "document")
     messages.warn_unknown_labels(
-        "the model", result.unknown_labels, suffix=f": {n_unknown}, counted as mistakes"
+        "the model", result.unknown_labels, suffix=f": {quantity}, counted as mistakes"
     )
     if not keeps_scores:
         messages.notify(
