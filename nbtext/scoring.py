@@ -170,7 +170,7 @@ def score_documents(
 
 def explain_missing_terms(document: Document) -> str:
     """Return why a document has no known terms: `EMPTY` or `NO_KNOWN_TERMS`."""
-    return NO_KNOWN_TERMS if document.digest_bytes.strip() else EMPTY
+    return NO_KNOWN_TERMS if document.content_bytes.strip() else EMPTY
 
 
 class _Ranking(NamedTuple):

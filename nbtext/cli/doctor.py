@@ -81,8 +81,8 @@ def _check_corpus(options: DoctorOptions) -> tuple[dict[str, object], Sequence[F
         options.corpus,
         options.reading.complete_settings,
         options.language or "english",
-        where=options.where,
-        files_within=find_folder_of_paths(),
+        condition=options.where,
+        allowed_folder=find_folder_of_paths(),
     )
     return {"corpus": overview, "checks": findings}, findings
 

@@ -63,7 +63,7 @@ class Document(NamedTuple):
     """Number of documents that this document counts for, in units of 1 / `WEIGHT_UNIT`."""
 
     @property
-    def digest_bytes(self) -> bytes:
+    def content_bytes(self) -> bytes:
         """Text, fields and values in one byte string, from which digests are computed."""
         return serialise_document(self.text, self.fields, self.values)
 

@@ -212,7 +212,7 @@ def _scramble(keys: Keys) -> Keys:
 def _drop_fields(document: Document) -> Document:
     """Return the document without its fields, unless it has only fields."""
     text_only = document._replace(fields=())
-    has_text = bool(text_only.digest_bytes.strip())
+    has_text = bool(text_only.content_bytes.strip())
     return text_only if has_text else document
 
 

@@ -185,7 +185,7 @@ class _ConfidentMistakes:
         """Return True if an entry has the same text and label."""
         for entry in self._entries:
             [entry_document] = entry.block.documents
-            has_same_text = entry_document.digest_bytes == document.digest_bytes
+            has_same_text = entry_document.content_bytes == document.content_bytes
             if has_same_text and entry_document.label == document.label:
                 return True
         return False

@@ -57,14 +57,14 @@ MIN_STOP_WORD_RATIO = 2
 """Minimum number of stop words, relative to the stop words of the expected language."""
 
 SIMILAR_LANGUAGE_RATIO = 0.8
-"""The warning names every language with this number of stop words, relative to the largest."""
+"""The warning names each language that has at least this proportion of the largest count."""
 
-DIGEST_BYTES = 8
-"""Number of bytes of a text's fingerprint that are compared with other texts."""
+DIGEST_DTYPE = np.dtype("<u8")
+"""The first 8 bytes of a text's fingerprint as a number, which is compared with other texts."""
 
 
 class _Unreadable(NamedTuple):
-    """The name of a document, and why it could not be read."""
+    """A document that could not be read, and why."""
 
     id: str
     error: str
@@ -72,7 +72,7 @@ class _Unreadable(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusOverview:
-    """A corpus as a command would read it."""
+    """A corpus as a command would read it. The names of the fields are keys of the JSON output."""
 
     format: str
     kind: str
@@ -82,17 +82,18 @@ class CorpusOverview:
     class_sizes: dict[str, int]
     """Number of readable documents by label, largest first. Empty for a format without labels."""
     documents: int
-    """Documents that could be read."""
+    """Number of documents that could be read."""
     empty: int
-    """Documents without text."""
+    """Number of documents without text."""
     median_bytes: int
     """Bytes of text per document, in UTF-8."""
     most_bytes: int
     """Bytes of the longest text."""
     unreadable: int
+    """Number of documents that could not be read."""
     first_unreadable: tuple[_Unreadable, ...]
     not_utf8: int
-    """Documents that were not valid UTF-8 and were read as Windows-1252."""
+    """Number of documents that were not valid UTF-8 and were read as Windows-1252."""
 
 
 @dataclass
@@ -102,9 +103,9 @@ class _CorpusScan:
     sizes: array[int] = field(default_factory=lambda: array("q"))
     """Bytes of text of each readable document."""
     digests: bytearray = field(default_factory=bytearray)
-    """`DIGEST_BYTES` of the fingerprint of each readable document that has text."""
-    names: list[str] = field(default_factory=list)
-    """Names of the documents of ``digests``, in the same order."""
+    """The bytes of a `DIGEST_DTYPE` for each readable document that has text."""
+    ids: list[str] = field(default_factory=list)
+    """Ids of the documents of ``digests``, in the same order."""
     labels: list[Label] = field(default_factory=list)
     """Labels of the documents of ``digests``, in the same order."""
     class_sizes: Counter[str] = field(default_factory=Counter)
@@ -123,14 +124,14 @@ class _CorpusScan:
                     unreadable = _Unreadable(document.id, document.problem.line)
                     self.first_unreadable.append(unreadable)
                 continue
-            content = document.digest_bytes
+            content = document.content_bytes
             label = document.label or ""
             label = shared_labels.setdefault(label, label)  # equal labels share memory
             self.sizes.append(len(content))
             self.class_sizes.update(list_labels(label))
             if content:  # empty texts are not reported as equal texts
-                self.digests.extend(compute_fingerprint(content)[:DIGEST_BYTES])
-                self.names.append(document.id)
+                self.digests.extend(compute_fingerprint(content)[: DIGEST_DTYPE.itemsize])
+                self.ids.append(document.id)
                 self.labels.append(label)
             self.kinds.update(detect_text_kinds(document.text))
             yield document
@@ -140,17 +141,17 @@ def inspect_corpus(
     paths: Sequence[str],
     reading: Reading,
     language: str,
-    where: str | None = None,
-    files_within: str | None = None,
+    condition: str | None = None,
+    allowed_folder: str | None = None,
 ) -> tuple[CorpusOverview, list[Finding]]:
     """Return an overview of a corpus, and the findings about it.
 
-    ``where`` is a condition that rows must meet. ``files_within`` is a folder that must contain all
-    files. Raise `PathError` or `UsageError` if the corpus cannot be read for training.
+    ``condition`` is a condition that rows must meet. ``allowed_folder`` is a folder that must
+    contain all files. Raise `PathError` or `UsageError` if the corpus cannot be read for training.
     """
     resolved_reading = resolve_reading(reading, paths, labelled=True)
     corpus = Corpus(
-        paths, resolved_reading, labelled=True, condition=where, allowed_folder=files_within
+        paths, resolved_reading, labelled=True, condition=condition, allowed_folder=allowed_folder
     )
     scan = _CorpusScan()
     settings = _make_counting_settings(resolved_reading, language)
@@ -158,7 +159,7 @@ def inspect_corpus(
     with suppress(NoDocumentsError):  # the overview then shows why there are no documents
         counts = count_labelled_documents(scan.observe(corpus), Analysis(settings))
         content_findings = _check_contents(counts.labelled_statistics, scan, settings)
-    corpus.raise_deferred()
+    corpus.raise_deferred()  # the error that stopped the reading, if any
 
     columns = None
     if resolved_reading.layout.has_columns:
@@ -166,7 +167,7 @@ def inspect_corpus(
     sizes = np.array(scan.sizes)
     overview = CorpusOverview(
         format=resolved_reading.format,
-        kind=resolved_reading.document,
+        kind=resolved_reading.document,  # the settings call the kind of documents ``document``
         columns=columns,
         class_sizes=dict(scan.class_sizes.most_common()),
         documents=sizes.size,
@@ -178,10 +179,10 @@ def inspect_corpus(
         not_utf8=corpus.notices.transcoded,
     )
     findings = [
-        *_describe_sizes(overview, corpus.notices.replaced),
+        *_describe_overview(overview, corpus.notices.replaced),
         *find_corpus_warnings(paths, reading, resolved_reading),
-        *corpus.notices.warnings,
-        *corpus.notices.findings,
+        *corpus.notices.warnings,  # about paths, from reading them
+        *corpus.notices.findings,  # numbers of unusual documents
         *content_findings,
     ]
     return overview, findings
@@ -194,8 +195,8 @@ def _make_counting_settings(reading: Reading, language: str) -> Settings:
         language=language,
         stemmer="none",
         stop_words="none",
-        unspaced="words",
-        sample=0,
+        unspaced="words",  # no pairs of characters
+        sample=0,  # no documents are kept for calibration
     )
 
 
@@ -204,20 +205,20 @@ def _check_contents(
 ) -> list[Finding]:
     """Return warnings about classes, repeated texts, kinds of documents and language."""
     reading = settings.reading
-    findings = list(check_corpus_statistics(statistics, reading, n_terms=statistics.n_terms))
-    has_wrong_columns = any(finding.check == "columns" for finding in findings)
+    warnings = list(check_corpus_statistics(statistics, reading, n_terms=statistics.n_terms))
+    has_wrong_columns = any(warning.check == "columns" for warning in warnings)
     if not has_wrong_columns:  # otherwise the sizes of classes are meaningless
-        findings += _check_class_sizes(scan.class_sizes)
-    digests = np.frombuffer(scan.digests, f"<u{DIGEST_BYTES}")
-    last_rows = find_last_equal(digests)
-    findings += _check_repeated_texts(last_rows, scan.names)
+        warnings += _check_class_sizes(scan.class_sizes)
+    digests = np.frombuffer(scan.digests, DIGEST_DTYPE)
+    last_equal_rows = find_last_equal(digests)
+    warnings += _check_repeated_texts(last_equal_rows, scan.ids)
     if statistics.posterior_type.is_exclusive:
-        findings += find_contradictions(last_rows, scan.labels, scan.names)
+        warnings += find_contradictions(last_equal_rows, scan.labels, scan.ids)
     if reading.document in ("text", KIND_BY_NAME):
-        findings += find_text_kind_warnings(scan.kinds, len(scan.sizes))
-    if not reading.is_counted:
-        findings += _check_language(statistics, settings.language)
-    return findings
+        warnings += find_text_kind_warnings(scan.kinds, len(scan.sizes))
+    if not reading.is_counted:  # counted features need not be words
+        warnings += _check_language(statistics, settings.language)
+    return warnings
 
 
 def _check_class_sizes(class_sizes: Counter[str]) -> Iterator[Finding]:
@@ -234,24 +235,24 @@ def _check_class_sizes(class_sizes: Counter[str]) -> Iterator[Finding]:
         yield Finding("classes", WARNING, detail, fix)
 
 
-def _check_repeated_texts(last_rows: Ints, names: Names) -> Iterator[Finding]:
+def _check_repeated_texts(last_equal_rows: Ints, ids: Names) -> Iterator[Finding]:
     """Yield a warning if many documents have the text of another document.
 
-    A row is the index of a document. ``last_rows`` has for each document the last row with the same
-    text, from `find_last_equal`. ``names`` are the names of the documents.
+    A row is the index of a document. ``last_equal_rows`` has for each document the last row with
+    the same text, from `find_last_equal`. ``ids`` are the ids of the documents.
     """
-    repeated_rows = np.flatnonzero(last_rows != np.arange(last_rows.size))
-    if repeated_rows.size > MAX_REPEATED_PROPORTION * last_rows.size:
+    repeated_rows = np.flatnonzero(last_equal_rows != np.arange(last_equal_rows.size))
+    if repeated_rows.size > MAX_REPEATED_PROPORTION * last_equal_rows.size:
         row = repeated_rows[0]
         detail = (
             f"with the text of another: {format_quantity(repeated_rows.size, 'document')}; first "
-            f"{names[row]}, like {names[last_rows[row]]}"
+            f"{ids[row]}, like {ids[last_equal_rows[row]]}"
         )
         fix = "to count each text once, add --once to train"
         yield Finding("documents", WARNING, detail, fix)
 
 
-def _describe_sizes(overview: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
+def _describe_overview(overview: CorpusOverview, n_replaced: int) -> Iterator[Finding]:
     """Yield the format of a corpus, its columns, documents, classes and encodings.
 
     ``n_replaced`` is the number of documents with bytes that are invalid in their charset.
@@ -281,9 +282,9 @@ def _describe_sizes(overview: CorpusOverview, n_replaced: int) -> Iterator[Findi
         detail = f"without text: {format_quantity(overview.empty, 'document')}"
         yield Finding("documents", WARNING, detail, "see --text-column and --document")
     if overview.unreadable:
-        name, error = overview.first_unreadable[0]
+        document_id, error = overview.first_unreadable[0]
         documents = format_quantity(overview.unreadable, "document")
-        detail = f"could not be read: {documents}; first {name}: {error}"
+        detail = f"could not be read: {documents}; first {document_id}: {error}"
         fix = "mend or remove them; train leaves them out"
         yield Finding("documents", WARNING, detail, fix)
 
@@ -293,13 +294,14 @@ def _check_language(statistics: ClassStatistics, language: str) -> Iterator[Find
     term_counts = statistics.term_counts
     stop_word_counts = {}
     for name in LANGUAGES:
-        terms = statistics.vocabulary.find(load_stop_words(name, name))
+        terms = statistics.vocabulary.find(load_stop_words(name, language=name))
         stop_word_counts[name] = sum(term_counts[term] for term in terms if term != UNKNOWN_TERM)
     max_count = max(stop_word_counts.values())
     required_count = max(
         MIN_STOP_WORDS,
         MIN_STOP_WORD_PROPORTION * term_counts.sum(),
-        MIN_STOP_WORD_RATIO * stop_word_counts.get(language, 0),  # 0 if unspaced
+        # a language without spaces between words has no stop words
+        MIN_STOP_WORD_RATIO * stop_word_counts.get(language, 0),
     )
     if max_count >= required_count:
         likely_languages = " or ".join(

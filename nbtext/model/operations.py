@@ -291,7 +291,7 @@ def count_batch(model: TextClassifier, corpus: Corpus, jobs: int) -> DocumentBat
 
 def _note_fingerprint(document: Document) -> bytes:
     """Return the fingerprint of a document with its weight, as a note."""
-    return compute_fingerprint(append_weight(document.digest_bytes, document.weight))
+    return compute_fingerprint(append_weight(document.content_bytes, document.weight))
 
 
 def remove_duplicates(batch: DocumentBatch) -> tuple[CorpusCounts, Ledger]:
