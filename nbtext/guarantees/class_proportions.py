@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from nbtext.errors import NoDocumentsError, UsageError, format_quantity
-from nbtext.guarantees.label_proportions import LabelOdds
+from nbtext.guarantees.label_proportions import EstimatedProportions, LabelProportionEstimator
 from nbtext.model.training import compute_held_out_posteriors
 from nbtext.prediction.calibration import minimize_by_newton
 from nbtext.prediction.posterior import (
@@ -264,11 +264,8 @@ class ClassLikelihoods(NamedTuple):
                 ),
             )
 
-    def estimate_proportions(self, log_posterior: Floats) -> Floats:
+    def estimate_proportions(self, log_posterior: Floats) -> EstimatedProportions:
         """Estimate class proportions from log p(C_k | d), shape (n_docs, n_classes).
-
-        Return the estimates, the lower and the upper ends of their 95 % intervals, and the
-        proportions of predictions, shape (4, n_classes).
 
         Estimates are medians of the draws, because the most likely proportions of similar classes
         are often 0 or 1.
@@ -281,17 +278,19 @@ class ClassLikelihoods(NamedTuple):
         proportions = median + MIN_PROPORTION * most_likely  # all medians may be 0
         proportions /= proportions.sum()
         predictions = log_posterior.argmax(axis=1)
-        counted = np.bincount(predictions, minlength=n_classes) / n_documents
-        return np.stack(
-            (proportions, np.minimum(low, proportions), np.maximum(high, proportions), counted)
+        return EstimatedProportions(
+            proportions,
+            low=np.minimum(low, proportions),
+            high=np.maximum(high, proportions),
+            predicted=np.bincount(predictions, minlength=n_classes) / n_documents,
         )
 
 
-ProportionEstimator: TypeAlias = ClassLikelihoods | LabelOdds
+ProportionEstimator: TypeAlias = ClassLikelihoods | LabelProportionEstimator
 
 PROPORTION_ESTIMATORS: dict[type[Posterior], type[ProportionEstimator]] = {
     ClassPosterior: ClassLikelihoods,
-    LabelPosterior: LabelOdds,
+    LabelPosterior: LabelProportionEstimator,
 }
 """The type of estimator for each type of posterior."""
 
@@ -525,7 +524,7 @@ def estimate_class_proportions(
 
     There must be at least one document. The proportions of multi-label models need not sum to 1.
     """
-    rows = estimator.estimate_proportions(log_posterior).T.tolist()
+    rows = np.stack(estimator.estimate_proportions(log_posterior)).T.tolist()
     proportions = {label: ClassProportion(*row) for label, row in zip(classes, rows, strict=True)}
     return _Prevalence(len(log_posterior), proportions)
 
