@@ -1,6 +1,7 @@
 """Split a mail into headers and body, decode the headers, and select the headers to read.
 
-Headers become text, fields of words, or items. An item is a term such as ``from:ann@example.org``.
+A header becomes a field, whose content is split into words, and items, which are single terms such
+as ``from:ann@example.org``.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ import csv
 import os
 import re
 from binascii import a2b_base64, a2b_qp
-from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, repeat
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nbtext.corpus.decoding import (
     DecodingIssues,
@@ -36,6 +36,7 @@ _HEADER_END = re.compile(rb"\n(?![ \t])")
 """The end of a header; a line that starts with white space continues it."""
 
 _HEADER_NAME = re.compile(rb"[!-9;-~]+")
+"""Printable ASCII without the space and the colon."""
 _MAX_HEADER_NAME_BYTES = 100
 
 _PREAMBLE_STARTS = (b"From ", b">From ", b" ", b"\t")
@@ -72,15 +73,17 @@ or ids. `nbtext.corpus.mail.structure` reads the Content- headers.
 
 _RECEIVED = b"received"
 
-_ADDRESS_CHARS = bytes(
-    32 if byte <= 32 or byte in b'<>,;:"()[]' else byte for byte in range(256)
-).lower()
-"""Translation table to lower case, and of all bytes that cannot be in an address to spaces."""
 
-_HOST_CHARS = bytes(
-    byte if re.match(rb"[\w.-]", bytes((byte,))) else 32 for byte in range(256)
-).lower()
-"""Translation table to lower case, and of all bytes that cannot be in a host name to spaces."""
+def _make_translation_table(pattern: bytes) -> bytes:
+    """Return a table that maps letters to lower case, and bytes that match to spaces."""
+    return re.sub(pattern, b" ", bytes(range(256)).lower())
+
+
+_ADDRESS_TABLE = _make_translation_table(rb'[\x00-\x20<>,;:"()[\]]')
+"""Keeps the bytes that can be in an address."""
+
+_HOST_TABLE = _make_translation_table(rb"[^\w.-]")
+"""Keeps the bytes that can be in the name of a host."""
 
 _ADDRESS_DOMAIN = re.compile(rb"@[\w.-]+")
 
@@ -94,6 +97,22 @@ _MAX_CACHED_BYTES = 1 << 8
 """Maximum size of a header to be cached."""
 
 
+HeaderKind = Literal["words", "addresses", "ids", "hosts", "mime"]
+"""The content of a header. A header of the kind ``mime`` declares the type of a MIME part."""
+
+CONTENT_HEADERS = (b"content-type", b"content-disposition", b"content-transfer-encoding")
+
+_KINDS: dict[bytes, HeaderKind] = {
+    **dict.fromkeys(
+        b"from to cc bcc reply-to sender return-path resent-from resent-to x-sender".split(),
+        "addresses",
+    ),
+    **dict.fromkeys((b"in-reply-to", b"references"), "ids"),  # only their presence is a feature
+    _RECEIVED: "hosts",
+    **dict.fromkeys(CONTENT_HEADERS, "mime"),
+}
+
+
 class HeaderRule(NamedTuple):
     """How to read the headers with a certain name."""
 
@@ -101,40 +120,20 @@ class HeaderRule(NamedTuple):
     """The name in lower case."""
     field: bytes
     """Name of the field for the content of the header."""
-    items: tuple[bytes]
+    presence_item: bytes
     """The item that states that the header is present."""
-    kind: int
-    """`_WORDS`, `_ADDRESSES`, `_IDS`, `_HOSTS` or `CONTENT_DECLARATION`."""
-
-
-_WORDS, _ADDRESSES, _IDS, _HOSTS, CONTENT_DECLARATION = range(5)
-"""Kinds of headers by their content. `CONTENT_DECLARATION` declares the type of a MIME part."""
-
-CONTENT_HEADERS = (b"content-type", b"content-disposition", b"content-transfer-encoding")
-
-_KINDS = {
-    **dict.fromkeys(
-        b"from to cc bcc reply-to sender return-path resent-from resent-to x-sender".split(),
-        _ADDRESSES,
-    ),
-    **dict.fromkeys((b"in-reply-to", b"references"), _IDS),  # only their presence is a feature
-    _RECEIVED: _HOSTS,
-    **dict.fromkeys(CONTENT_HEADERS, CONTENT_DECLARATION),
-}
+    kind: HeaderKind
 
 
 Headers = list[tuple[HeaderRule, bytes]]
 """The rules of the headers to read, each with the stored value, without white space around it."""
 
-_IGNORED = True
-"""Takes the place of the rule for a header that is not read."""
-
-_INVALID = False
-"""Takes the place of the rule for a name that no header can have."""
+UnreadHeader = Literal["ignored", "invalid"]
+"""Takes the place of a rule. Headers are ignored, and names that no header can have are invalid."""
 
 
-class HeaderFilter(dict[bytes, HeaderRule | bool]):
-    """Maps header names, as written, to their rules, `_IGNORED` or `_INVALID`.
+class HeaderFilter(dict[bytes, HeaderRule | UnreadHeader]):
+    """Maps header names, as written, to their rules.
 
     Rules are created when they are needed, and cached. Headers that declare a MIME part are always
     read.
@@ -145,25 +144,25 @@ class HeaderFilter(dict[bytes, HeaderRule | bool]):
         super().__init__()
         self._selected_names = selected_names
 
-    def __missing__(self, name: bytes) -> HeaderRule | bool:
+    def __missing__(self, name: bytes) -> HeaderRule | UnreadHeader:
         rule = self._create_rule(name)
         if len(self) < _CACHE_SIZE and len(name) <= _MAX_HEADER_NAME_BYTES:
             self[name] = rule
         return rule
 
-    def _create_rule(self, name: bytes) -> HeaderRule | bool:
+    def _create_rule(self, name: bytes) -> HeaderRule | UnreadHeader:
         if len(name) > _MAX_HEADER_NAME_BYTES or not _HEADER_NAME.fullmatch(name):
-            return _INVALID
+            return "invalid"
         lower_name = name.lower()
-        kind = _KINDS.get(lower_name, _WORDS)
+        kind = _KINDS.get(lower_name, "words")
         if self._selected_names is None:
             is_selected = not _IGNORED_HEADERS.fullmatch(lower_name)
         else:
             is_selected = lower_name in self._selected_names
-        if not is_selected and kind != CONTENT_DECLARATION:
-            return _IGNORED
-        field = normalise_field_name(lower_name.decode())
-        return HeaderRule(lower_name, field, (b"header:" + field,), kind)
+        if not is_selected and kind != "mime":
+            return "ignored"
+        field = normalise_field_name(lower_name.decode())  # from text to bytes
+        return HeaderRule(lower_name, field, b"header:" + field, kind)
 
 
 get_header_filter = lru_cache(1 << 4)(HeaderFilter)
@@ -173,8 +172,9 @@ get_header_filter = lru_cache(1 << 4)(HeaderFilter)
 def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers, bytes]:
     """Return the headers of a message or MIME part that the filter selects, and its body.
 
-    Drop invalid lines between headers, and prepend invalid lines after the last header to the body.
-    If the first line is not a header, there are no headers, and the body is the message itself.
+    A line includes its continuations. Drop invalid lines between headers, and prepend invalid lines
+    after the last header to the body. If the first line after `_PREAMBLE_STARTS` is not a header,
+    there are no headers, and the body is the message itself.
     """
     if message.startswith((b"\n", b"\r\n")):  # the headers are empty
         return [], message[message.index(b"\n") + 1 :]
@@ -183,20 +183,20 @@ def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers,
     if empty_line := _EMPTY_LINE.search(message):
         block = message[: empty_line.start()]
         body = message[empty_line.end() :]
-    lines = _HEADER_END.split(block)  # a header of several lines is one item
-    first_line = next((line for line in lines if not line.startswith(_PREAMBLE_STARTS)), b"")
+    lines = _HEADER_END.split(block)
+    lines_after_preamble = (line for line in lines if not line.startswith(_PREAMBLE_STARTS))
+    first_line = next(lines_after_preamble, b"")
     if not _is_header(first_line, header_filter):
         return [], message
-    rules_and_values = [
-        (header_filter[name], value)
-        for name, colon, value in map(bytes.partition, lines, repeat(b":"))
-        if colon
-    ]
-    headers = [
-        (rule, value.strip()) for rule, value in rules_and_values if rule.__class__ is HeaderRule
-    ]
+    headers = []
+    for line in lines:
+        name, colon, value = line.partition(b":")
+        if colon:
+            rule = header_filter[name]
+            if isinstance(rule, HeaderRule):
+                headers.append((rule, value.strip()))
     headers_end = len(lines)
-    # This ends at the first line at the latest.
+    # The loop ends, because ``first_line`` is a header.
     while not _is_header(lines[headers_end - 1], header_filter):
         headers_end -= 1
     stray_lines = lines[headers_end:]
@@ -208,7 +208,7 @@ def split_headers(message: bytes, header_filter: HeaderFilter) -> tuple[Headers,
 def _is_header(line: bytes, header_filter: HeaderFilter) -> bool:
     """Return whether a line has a valid name and a colon, selected or not."""
     name, colon, _ = line.partition(b":")
-    return bool(colon) and header_filter[name] is not _INVALID
+    return bool(colon) and header_filter[name] != "invalid"
 
 
 def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
@@ -224,27 +224,36 @@ def decode_header(value: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     runs: list[tuple[str | None, list[bytes]]] = [(None, [first])]
     for start in range(0, len(pieces), _ENCODED_WORD_PIECES):
         end = start + _ENCODED_WORD_PIECES
-        label, word_encoding, word, text_after = pieces[start:end]
-        is_quoted_printable = word_encoding in b"qQ"
-        with suppress(ValueError):  # invalid base64 remains as written
-            word = a2b_qp(word, header=True) if is_quoted_printable else a2b_base64(word + b"==")
-        charset = label.decode().lower()
+        charset_name, word_encoding, content, text_after = pieces[start:end]
+        word = _decode_word(content, word_encoding)
+        charset = charset_name.decode().lower()
         run_charset, run_words = runs[-1]
         if charset == run_charset:
             run_words.append(word)
         else:
             runs.append((charset, [word]))
-        # White space after a word is dropped only if another word follows.
-        is_last = end == len(pieces)
-        if text_after.strip() or is_last:
+        # White space between two encoded words is no text.
+        has_next_word = end < len(pieces)
+        is_gap = has_next_word and not text_after.strip()
+        if not is_gap:
             runs.append((None, [text_after]))
-    # For words of an unknown charset, ``encoding`` would be wrong too.
-    decoded_runs = [
-        decode_with_charset(b"".join(words), charset, "auto" if charset else encoding)
-        for charset, words in runs
-    ]
+    decoded_runs = []
+    for run_charset, run_words in runs:
+        # ``encoding`` is for text that is not encoded. A word of an unknown charset is detected.
+        fallback = encoding if run_charset is None else "auto"
+        decoded_runs.append(decode_with_charset(b"".join(run_words), run_charset, fallback))
     text = b"".join(text for text, _ in decoded_runs)
     return text, merge_decoding_issues(issues for _, issues in decoded_runs)
+
+
+def _decode_word(content: bytes, encoding: bytes) -> bytes:
+    """Return the bytes of an encoded word. Invalid base64 remains as written."""
+    if encoding in b"qQ":
+        return a2b_qp(content, header=True)
+    try:
+        return a2b_base64(content + b"==")  # padding may be missing
+    except ValueError:
+        return content
 
 
 def parse_header_labels(message: bytes, header: str, encoding: str) -> Label:
@@ -255,8 +264,9 @@ def parse_header_labels(message: bytes, header: str, encoding: str) -> Label:
     values = _read_values(message, header, encoding)
     if not values:
         raise DocumentError(f"no header {header!r}", hint="see --label-column")
-    text = " ".join(b",".join(values).decode().split())
-    labels = next(csv.reader([text], skipinitialspace=True), [])
+    text = b",".join(values).decode()
+    one_line = " ".join(text.split())
+    labels = next(csv.reader([one_line], skipinitialspace=True), [])
     return make_label_set(filter(None, map(str.strip, labels)))
 
 
@@ -265,14 +275,17 @@ def has_header_value(message: bytes, header: str, value: str, encoding: str) -> 
 
     A missing header has an empty value. In a header of addresses, ``value`` may be one address.
     """
-    expected = b" ".join(os.fsencode(value).split())
+    value_bytes = os.fsencode(value)  # from the command line
+    expected = b" ".join(value_bytes.split())
     values = [b" ".join(text.split()) for text in _read_values(message, header, encoding)]
     if not values:
         values = [b""]
-    if _KINDS.get(header.lower().encode()) != _ADDRESSES:
-        return expected in values
-    values += b" ".join(values).translate(_ADDRESS_CHARS).split()  # the addresses
-    return expected in values or expected.lower().strip(b"<>") in values
+    if expected in values:
+        return True
+    if _KINDS.get(header.lower().encode()) != "addresses":
+        return False
+    addresses = b" ".join(values).translate(_ADDRESS_TABLE).split()
+    return expected.lower().strip(b"<>") in [*values, *addresses]
 
 
 def _read_values(message: bytes, header: str, encoding: str) -> list[bytes]:
@@ -300,25 +313,26 @@ def extract_fields(headers: Headers, encoding: str) -> tuple[Fields, bytes]:
     fields: list[tuple[bytes, bytes]] = []
     items: list[Sequence[bytes]] = []  # by header, address or host
     routes: list[bytes] = []  # contents of Received headers
-    for (_, field, header_items, kind), value in headers:
-        if kind == CONTENT_DECLARATION:
+    for (_, field, presence_item, kind), value in headers:
+        if kind == "mime":
             continue
-        items.append(header_items)
-        if kind == _HOSTS:
-            # Drop the date at the end, unless it may contain a host.
+        items.append((presence_item,))
+        if kind == "hosts":
+            # Drop the date at the end. A date with a dot may contain a host, and without a
+            # semicolon the whole value is the date.
             route, _, date = value.rpartition(b";")
             routes.append(value if b"." in date else route)
-        elif kind != _IDS:
+        elif kind != "ids":
             text = value
             if not value.isascii() or b"=?" in value:
                 text, _ = decode_header(value, encoding)
-            if kind == _ADDRESSES and b"@" in text:
+            if kind == "addresses" and b"@" in text:
                 is_short = len(text) <= _MAX_CACHED_BYTES
                 extract = _extract_cached_addresses if is_short else _extract_addresses
                 address_items, text = extract(field, text)
                 items += address_items
             fields.append((field, text))
-    tokens = b" ".join(routes).translate(_HOST_CHARS).split()
+    tokens = b" ".join(routes).translate(_HOST_TABLE).split()
     hosts = dict.fromkeys(token for token in tokens if b"." in token)  # distinct, in order
     items += [list_host_items(_RECEIVED, host[-_MAX_ITEM_BYTES:]) for host in hosts]
     return fields, b" ".join(dict.fromkeys(chain.from_iterable(items)))
@@ -328,7 +342,7 @@ def _extract_addresses(field: bytes, text: bytes) -> tuple[list[Sequence[bytes]]
     """Return the items of each address in a header, and the text without domains of addresses."""
     addresses = [
         drop_partial_characters(token[-_MAX_ITEM_BYTES:])
-        for token in text.translate(_ADDRESS_CHARS).split()
+        for token in text.translate(_ADDRESS_TABLE).split()
         if b"@" in token
     ]
     items: list[Sequence[bytes]] = [
@@ -352,11 +366,11 @@ def list_host_items(field: bytes, host: bytes) -> Sequence[bytes]:
     [b'host:www.example.org', b'host:example.org', b'host:org']
     """
     name = host.strip(b".-_")
-    labels = name.split(b".")
-    if not labels[-1].isdigit():
-        names = [name, guess_registered_domain(name), labels[-1]]
-    elif len(labels) == _IP_ADDRESS_PARTS:
-        names = [b".".join(labels[:length]) for length in range(1, _IP_ADDRESS_PARTS)]
+    host_parts = name.split(b".")
+    if not host_parts[-1].isdigit():
+        names = [name, guess_registered_domain(name), host_parts[-1]]
+    elif len(host_parts) == _IP_ADDRESS_PARTS:
+        names = [b".".join(host_parts[:length]) for length in range(1, _IP_ADDRESS_PARTS)]
     else:
         names = [name]
     return [b"%b:%b" % (field, name) for name in names if name]
@@ -368,10 +382,10 @@ def guess_registered_domain(host: bytes) -> bytes:
     >>> guess_registered_domain(b"www.example.org"), guess_registered_domain(b"mail.example.co.uk")
     (b'example.org', b'example.co.uk')
     """
-    labels = host.split(b".")
-    n_labels = 2
-    if len(labels) > n_labels:
-        *_, second_level, top_level = labels
+    parts = host.split(b".")
+    n_parts = 2
+    if len(parts) > n_parts:
+        *_, second_level, top_level = parts
         if len(top_level) == 2 and len(second_level) <= 3:  # such as co.uk and com.au
-            n_labels = 3
-    return b".".join(labels[-n_labels:])
+            n_parts = 3
+    return b".".join(parts[-n_parts:])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import drop_partial_characters
 from nbtext.corpus.mail.headers import (
-    CONTENT_DECLARATION,
     CONTENT_HEADERS,
     Headers,
     get_header_filter,
@@ -175,7 +174,7 @@ def _parse_declaration(headers: Headers, default: str) -> _Declaration:
     values = {
         rule.name: value[:_MAX_DECLARATION_BYTES]
         for rule, value in reversed(headers)
-        if rule.kind == CONTENT_DECLARATION
+        if rule.kind == "mime"
     }
     content_type, disposition, encoding = (values.get(name, b"") for name in CONTENT_HEADERS)
     return _parse_content_headers(content_type, disposition, encoding, default)
