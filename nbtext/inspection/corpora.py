@@ -57,7 +57,7 @@ MIN_STOP_WORD_RATIO = 2
 """Minimum number of stop words, relative to the stop words of the expected language."""
 
 SIMILAR_LANGUAGE_RATIO = 0.8
-"""The warning names each language that has at least this proportion of the largest count."""
+"""The warning names each language with at least this proportion of the most stop words."""
 
 DIGEST_DTYPE = np.dtype("<u8")
 """The first 8 bytes of a text's fingerprint as a number, which is compared with other texts."""
@@ -159,7 +159,7 @@ def inspect_corpus(
     with suppress(NoDocumentsError):  # the overview then shows why there are no documents
         counts = count_labelled_documents(scan.observe(corpus), Analysis(settings))
         content_findings = _check_contents(counts.labelled_statistics, scan, settings)
-    corpus.raise_deferred()  # the error that stopped the reading, if any
+    corpus.raise_deferred()  # the error that ended the reading early, which counting does not raise
 
     columns = None
     if resolved_reading.layout.has_columns:
@@ -300,7 +300,7 @@ def _check_language(statistics: ClassStatistics, language: str) -> Iterator[Find
     required_count = max(
         MIN_STOP_WORDS,
         MIN_STOP_WORD_PROPORTION * term_counts.sum(),
-        # a language without spaces between words has no stop words
+        # a language that is written without spaces has no stop words
         MIN_STOP_WORD_RATIO * stop_word_counts.get(language, 0),
     )
     if max_count >= required_count:

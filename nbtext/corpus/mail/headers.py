@@ -285,6 +285,7 @@ def has_header_value(message: bytes, header: str, value: str, encoding: str) -> 
     if _KINDS.get(header.lower().encode()) != "addresses":
         return False
     addresses = b" ".join(values).translate(_ADDRESS_TABLE).split()
+    # The user may have written <ann@example.org>.
     return expected.lower().strip(b"<>") in [*values, *addresses]
 
 
