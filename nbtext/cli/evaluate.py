@@ -167,7 +167,7 @@ def _open_mistake_writer(
     label_requests = list_label_requests(model.fitted.posterior_type)
     require_compatible_settings(model.settings, ERROR_LISTING, *label_requests)
     # ``prediction.costs`` may be None, which `check_output_file` ignores.
-    inputs = [*documents.paths, *options.training, *prediction.prior_from]
+    corpora = [*documents.paths, *options.training, *prediction.prior_from]
     inputs = [options.model_path, *corpora, prediction.costs]
     check_output_file(options.errors, "--errors", inputs)
     return open_mistake_writer(options.errors, MistakeFinder(model.fitted), rule)
