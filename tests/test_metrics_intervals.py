@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbtext.metrics import intervals as module
@@ -202,6 +202,7 @@ def test_proportions_of_multi_label_documents_have_wilson_intervals() -> None:
 
 
 @examples(6)
+@example(WorldOfLabels, 0, 2)  # some drawn sets have no label
 @given(st.sampled_from([World, WorldOfLabels]), st.integers(0, 2**32), st.integers(1, 30))
 def test_intervals_contain_the_metric_and_depend_only_on_the_seed(
     world_of: type[World | WorldOfLabels], seed: int, n: int
@@ -273,3 +274,9 @@ def test_percentile_interval_of_known_replicates() -> None:
     assert percentile_interval(np.arange(1001.0), 500.0) == (25.0, 975.0)
     assert percentile_interval(np.arange(1001.0), 3.0) == (3.0, 975.0)
     assert percentile_interval(np.arange(1001.0), 1000.0) == (25.0, 1000.0)
+
+
+def test_percentile_interval_ignores_undefined_replicates() -> None:
+    replicates = np.append(np.arange(1001.0), [np.nan] * 500)
+    assert percentile_interval(replicates, 500.0) == (25.0, 975.0)
+    assert percentile_interval(np.full(3, np.nan), 0.5) == (0.5, 0.5)

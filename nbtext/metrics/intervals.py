@@ -111,9 +111,14 @@ def wilson_interval(hits: float, n: int) -> Interval:
 def percentile_interval(replicates: Floats, value: float) -> Interval:
     """Return the middle 95 % of the replicates of a metric, widened to contain its value.
 
-    ``replicates`` have the shape (n_replicates,).
+    ``replicates`` have the shape (n_replicates,). Those that are nan are ignored: the metric is not
+    defined for every drawn set, for example not for a set without labels. If all are nan, both ends
+    are the value.
     """
-    low, high = np.quantile(replicates, (0.025, 0.975))
+    defined_replicates = replicates[~np.isnan(replicates)]
+    if not defined_replicates.size:
+        return value, value
+    low, high = np.quantile(defined_replicates, (0.025, 0.975))
     return min(float(low), value), max(float(high), value)
 
 
