@@ -304,3 +304,23 @@ def test_record_without_examples_is_reported(tmp_path: Path) -> None:
     assert "use --set records=KEY with the key of the documents: intents" in fail(
         2, "train bot.json --text-column intents.patterns --label-column intents.tag"
     )
+
+
+@pytest.mark.parametrize("form", ["[%s]", "%s"], ids=["array", "lines"])
+def test_record_whose_id_is_no_scalar_is_a_problem_of_its_own(tmp_path: Path, form: str) -> None:
+    records = [
+        b'{"id": {"x": "y"}, "label": "a", "text": "sun"}',
+        b'{"id": 2, "label": "b", "text": "moon"}',
+        b'{"id": [1], "label": "a", "text": "sun"}',
+    ]
+    separator = b"," if form == "[%s]" else b"\n"
+    path = write("c.jsonl", form.encode() % separator.join(records))
+    message = "the value at the key 'id' is not text, a number, true or false; "
+    hints = {f"{path}:1": "inside are id.x", f"{path}:3": "id.0 is its first item"}
+    found = problems(path, id_column="id")
+    assert found == {name: message + hint for name, hint in hints.items()}
+    assert documents(path, id_column="id")[1].id == "2"
+    done = nbtext("train", path, "--id-column", "id")
+    assert done.status == 1
+    assert sum(message in note for note in done.notes) == 2
+    assert f"{path}:1: {message}" in fail(1, "train", path, "--id-column=id", "--on-error=fail")

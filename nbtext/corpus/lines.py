@@ -264,7 +264,12 @@ def read_jsonl(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
     parse_block = None
     if len(text_keys) == 1:
         label_key = reading.label_column or "label"
-        parse_block = partial(_parse_record_block, label_key=label_key, text_key=text_keys[0])
+        parse_block = partial(
+            _parse_record_block,
+            label_key=label_key,
+            text_key=text_keys[0],
+            id_key=reading.id_column,
+        )
     return read_each_line(path, options, parse_line, parse_block)
 
 
@@ -377,9 +382,9 @@ def _create_record_parser(options: ReaderOptions) -> RecordParser:
     required_keys = options.columns[n_optional:]
 
     def parse_object(name: str, record: dict[str, object]) -> Document:
-        if reading.id_column is not None:
-            name = _get_scalar(record, reading.id_column) or name
         try:
+            if reading.id_column is not None:
+                name = _get_scalar(record, reading.id_column) or name
             label: Label | None = None
             if options.labelled:
                 label = _read_label(record, label_key)
@@ -411,10 +416,13 @@ def _read_label(record: dict[str, object], label_key: str) -> Label:
     return label
 
 
-def _parse_record_block(content: bytes, label_key: str, text_key: str) -> LabelledBlock | None:
+def _parse_record_block(
+    content: bytes, label_key: str, text_key: str, id_key: str | None
+) -> LabelledBlock | None:
     """Return the documents of plain lines; None if they must be parsed one by one.
 
-    Each line must be an object with one label, a text and no fields.
+    Each line must be an object with one label, a text and no fields, and with a valid id if there
+    is a key of ids.
     """
     labels = []
     texts = []
@@ -426,10 +434,12 @@ def _parse_record_block(content: bytes, label_key: str, text_key: str) -> Labell
             is_plain_label = type(label) is str and label and LABEL_MARK not in label
             if not is_plain_label or FIELDS_KEY in record or end != len(line):
                 return None
+            if id_key is not None:
+                _get_scalar(record, id_key)  # raises for an object or a list
             labels.append(label)
             texts.append(text.encode())
         "".join(set(labels)).encode()  # raises for a lone surrogate
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, DocumentError, KeyError, TypeError, ValueError, RecursionError):
         return None  # a line is not such an object
     if needs_cleaning(b" ".join(texts)):
         return None
