@@ -118,6 +118,9 @@ def test_incomplete_last_line_is_reported_and_removed(pool: Path) -> None:
 
 def test_invalid_options_are_refused_in_one_line(pool: Path) -> None:
     assert "choose another --to" in fail(2, "label pool --suggest 2 --to pool/00.txt")
+    line = fail(2, "label pool --review --suggest 2")
+    assert line.startswith("nbtext: --suggest cannot be used with --review: ")
+    assert not (pool / "review.tsv").exists()
     write("notes.txt", "milk\n")
     line = fail(4, "label pool --suggest 2 --to notes.txt")
     assert (

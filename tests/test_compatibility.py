@@ -240,7 +240,7 @@ REFUSED = (
     "classify --coverage --min-precision", "classify --coverage --decide", "classify --costs --decide", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
     "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
-    "explain --to --why-not", "label --suggest --take",
+    "explain --to --why-not", "label --suggest --take", "label --review --suggest", "label --review --take",
     "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder",
     "update --drop-unlabelled --unlabelled",
 )  # fmt: skip

@@ -230,7 +230,7 @@ def _open_session(
     """Return a session that continues from the labels in the file of ``--to``, and its corpus.
 
     ``file`` is the open file of ``--to``, in which the session stores labels. Without it
-    (``--suggest``), the session only reads the labels, and ``--review`` has no effect on it.
+    (``--suggest``, which excludes ``--review``), the session only reads the labels.
     """
     from nbtext.cli.corpus import CommandCorpus, make_analysis
     from nbtext.labelling.session import QueryPlan, open_session
