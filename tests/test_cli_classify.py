@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process import SERVICE_DESK, corpus, fail, nbtext, succeed, write
+from tests.process import SERVICE_DESK, corpus, fail, json_lines, nbtext, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +102,22 @@ def test_keep_all_preserves_json_lines_records(pets: Path) -> None:
     )
     assert (done.status, sorted(third)) == (1, ["error", "label", "probability"])
     assert "name the columns" in fail(2, "classify in.jsonl --keep all -o csv")
+
+
+def test_keep_all_needs_lines_with_columns(pets: Path) -> None:
+    line = fail(2, "classify --lines --keep all", stdin=b"it barks\n")
+    assert line == (
+        "nbtext: --keep all is for tables, not for lines; use --format csv, tsv or jsonl, or "
+        "remove --keep"
+    )
+    record = b'{"text": "it barks", "n": 5}\n'
+    [printed] = json_lines(succeed("classify --lines --keep all --format jsonl", stdin=record).text)
+    assert (printed["text"], printed["n"], printed["label"]) == ("it barks", 5, "dogs")
+    table = b"text,n\nit barks,5\n"
+    kept = succeed("classify --lines --keep all --format csv --text-column text", stdin=table)
+    header, row = kept.text.splitlines()
+    assert header == "text,n,label,probability,reason"
+    assert row.startswith("it barks,5,dogs,")
 
 
 def test_unreadable_documents_are_records_too(pets: Path) -> None:

@@ -581,9 +581,10 @@ def read_column_names(path: str, reading: Reading) -> tuple[str, ...]:
     from nbtext.corpus.detection.columns import decode_header_row, implies_header
 
     if reading.format not in ("csv", "tsv"):
-        raise UsageError(
-            f"--keep all is for tables, not for {reading.format}", hint="name the columns"
-        )
+        hint = "name the columns"
+        if not reading.has_columns:
+            hint = "use --format csv, tsv or jsonl, or remove --keep"
+        raise UsageError(f"--keep all is for tables, not for {reading.format}", hint=hint)
     rows = read_first_rows(path, reading)
     if not rows and peek_start(path).strip():
         raise UsageError(
