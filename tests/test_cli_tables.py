@@ -136,6 +136,17 @@ def test_ambiguous_columns_are_refused_and_shown(tables: Path) -> None:
     assert fail(2, "doctor three.tsv") == line
 
 
+def test_refusals_show_cells_that_are_not_utf_8(tmp_path: Path) -> None:
+    rows = b"".join(b"%d m\xfc\xdfte\tk\xe4se %d\tnot\xe9 %d\n" % (k, k, k) for k in range(12))
+    write("three.tsv", rows)
+    line = fail(2, "train three.tsv --label-column 2")
+    assert "1 ('0 müßte'), 2 ('käse 0'), 3 ('noté 0')" in line
+    line = fail(2, "train three.tsv --label-column 2 --encoding utf-8")
+    assert "1 ('0 m\ufffd\ufffdte')" in line
+    write("titled.csv", b"M\xfcller\n\nlabel,text\na,b\nc,d\n")
+    assert "not part of the table: 'Müller'; remove" in fail(2, "train titled.csv")
+
+
 def warnings(result: Result) -> list[str]:
     assert result.status == 0, result
     return [note.removeprefix("nbtext: warning: ") for note in result.notes]

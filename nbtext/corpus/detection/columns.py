@@ -270,14 +270,15 @@ def check_lines_above_header(rows: Rows, reading: Reading) -> None:
     if len(rows[n_lines_above]) != width:
         return
     table = [row for row in rows[n_lines_above:] if len(row) == width]
-    title = rows[0][0]
+    first_cell = rows[0][0]
     needs_header = implies_header(reading) and all(len(row) == 1 for row in rows[:n_lines_above])
-    is_delimiter_note = title.casefold().startswith("sep=")  # from a spreadsheet
+    is_delimiter_note = first_cell.casefold().startswith("sep=")  # from a spreadsheet
     if needs_header or is_delimiter_note or _starts_with_header(table):
+        title = _format_cell(first_cell, reading.encoding, _MAX_LINE_CHARS)
+        header_start = _format_cell(table[0][0], reading.encoding, _MAX_LINE_CHARS)
         raise UsageError(
-            f"the first line is not part of the table: {shorten(title, _MAX_LINE_CHARS)!r}",
-            hint="remove the lines above the header, which begins with "
-            f"{shorten(table[0][0], _MAX_LINE_CHARS)!r}",
+            f"the first line is not part of the table: {title!r}",
+            hint=f"remove the lines above the header, which begins with {header_start!r}",
         )
 
 
@@ -326,7 +327,9 @@ def recognise_columns(rows: Rows, reading: Reading, *, labelled: bool) -> Readin
     must_be_clear = is_undocumented or (has_header and not is_header_settled)
     if unclear_settings and must_be_clear and len(columns) > 1:
         mark_columns = _list_mark_columns(_collect_values(body, columns))
-        raise _create_unclear_columns_error(columns, unclear_settings, mark_columns)
+        raise _create_unclear_columns_error(
+            columns, unclear_settings, mark_columns, reading.encoding
+        )
     has_default_columns = is_header_settled and indices == _DOCUMENTED_INDICES
     if unclear_settings or has_default_columns:
         return reading
@@ -552,7 +555,7 @@ def check_header(rows: Rows, reading: Reading, columns: Names = ()) -> None:
         return
     equal_rows = [row for row in rows if len(row) == len(rows[0])]
     if equal_rows and _starts_with_header(equal_rows):
-        cells = [shorten(cell, _MAX_CELL_CHARS) for cell in rows[0]]
+        cells = [_format_cell(cell, reading.encoding, _MAX_CELL_CHARS) for cell in rows[0]]
         raise UsageError(
             "columns are given by number, and the first row looks like a header: "
             f"{join_names(cells, _MAX_LISTED_HEADER_CELLS)}",
@@ -892,14 +895,16 @@ def _find_column(name: str, columns: Sequence[_Column]) -> int | None:
 
 
 def _create_unclear_columns_error(
-    columns: Sequence[_Column], unclear_settings: Names, mark_columns: Names
+    columns: Sequence[_Column], unclear_settings: Names, mark_columns: Names, encoding: str
 ) -> UsageError:
     """Return the error for column settings that neither the user nor the table determines.
 
     ``mark_columns`` are the columns of 0 and 1. If there are enough, they may be labels.
+    ``encoding`` is the encoding of the table.
     """
     examples = ", ".join(
-        f"{shorten(column.name, _MAX_CELL_CHARS)} ({shorten(column.example, _MAX_CELL_CHARS)!r})"
+        f"{shorten(column.name, _MAX_CELL_CHARS)} "
+        f"({_format_cell(column.example, encoding, _MAX_CELL_CHARS)!r})"
         for column in columns[:_MAX_LISTED_COLUMNS]
     )
     label_option = "--label-column"
@@ -913,6 +918,12 @@ def _create_unclear_columns_error(
         f"it is not clear which column is {question}: {examples}",
         hint=f"use {' and '.join(options)}",
     )
+
+
+def _format_cell(cell: str, encoding: str, max_chars: int) -> str:
+    """Return a cell of `split_rows` for a message: decoded, on one line, and shortened."""
+    encoded_cell = cell.encode("utf-8", "surrogateescape")
+    return shorten(decode_column_name(encoded_cell, encoding), max_chars)
 
 
 def shorten(value: str, max_chars: int) -> str:
