@@ -428,6 +428,21 @@ def require_compatible_options(command: str, values: Mapping[str, str]) -> None:
     _require_no_conflict(list(_list_option_requests(command, values)))
 
 
+def are_compatible_options(command: str, option: str, other_option: str) -> bool:
+    """Return True unless two options of a command exclude each other, whatever their values."""
+    requests = [
+        Request(option_of_group, group.needs, group.lacks)
+        for group in _list_option_groups(command)
+        for option_of_group in group.options
+        if option_of_group in (option, other_option)
+    ]
+    try:
+        _require_no_conflict(requests)
+    except UsageError:
+        return False
+    return True
+
+
 def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
     """Yield a sentence for each rule about the options of a command that have these names."""
     # The options that need, and that lack, each trait. Both have the traits of all groups.

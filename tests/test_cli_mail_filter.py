@@ -110,6 +110,64 @@ def test_message_is_printed_unchanged_on_any_failure_with_its_exit_status(
     error_line(done._replace(out=b""), status)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ("-m none", 3),
+        ("letter", 2),
+        ("--no-such-option", 2),
+        ("--by-class", 2),
+        ("-q -v", 2),
+        ("--min-probability 2", 2),
+        ("--set nothing", 2),
+    ],
+)
+@pytest.mark.parametrize("source", ["[classify]\nmail-filter = true", "mail_filter = true", ""])
+def test_filter_by_default_prints_the_message_on_any_failure_too(
+    mail: Path, tmp_path: Path, source: str, arguments: str, status: int
+) -> None:
+    write("nbtext.toml", source)
+    env = {} if source else {"NBTEXT_MAIL_FILTER": "yes"}
+    model = str(mail / "nbtext.joblib")
+    assert split_header(succeed("classify -m", model, stdin=LETTER, env=env).out)[1] == LETTER
+    done = nbtext(f"classify {arguments}", stdin=LETTER, env=env)
+    assert split_header(done.out) == ("; reason=error", LETTER)
+    error_line(done._replace(out=b""), status)
+
+
+@pytest.mark.parametrize(
+    "defaults",
+    [
+        "mail-filter = true\nno-such-option = 0",
+        "[classify]\nmail-filter = true\nmin-probability = 2",
+    ],
+)
+def test_filter_by_default_survives_other_wrong_defaults(tmp_path: Path, defaults: str) -> None:
+    write("nbtext.toml", defaults)
+    done = nbtext("classify", stdin=LETTER)
+    assert split_header(done.out) == ("; reason=error", LETTER)
+    error_line(done._replace(out=b""), 2)
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments"),
+    [
+        ("mail-filter = true", "--lines --no-such-option"),
+        ("mail-filter = true", "-o csv --no-such-option"),
+        ("mail-filter = true", "--no-config --no-such-option"),
+        ("mail-filter = false", "--no-such-option"),
+        ("mail-filter = 7", "--no-such-option"),
+        ("mail-filter = 'perhaps'", "--no-such-option"),
+        ("mail-filter", "--no-such-option"),
+        ("classify = 7", "--no-such-option"),
+    ],
+)
+def test_other_runs_print_no_message(tmp_path: Path, source: str, arguments: str) -> None:
+    write("nbtext.toml", source)
+    done = nbtext(f"classify {arguments}", stdin=LETTER)
+    assert (done.out, done.status in (2, 4)) == (b"", True)
+
+
 def test_config_for_other_runs_does_not_break_the_filter(mail: Path, tmp_path: Path) -> None:
     write("nbtext.toml", '[classify]\noutput = "jsonl"\nformat = "dir"\n')
     model = str(mail / "nbtext.joblib")

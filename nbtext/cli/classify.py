@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,8 @@ from nbtext.errors import NbtextError, UsageError, format_quantity
 from nbtext.report.output_formats import format_json_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nbtext.evaluation.drift_log import DriftRecorder
     from nbtext.model import TextClassifier
     from nbtext.report.predictions import PredictionWriter
@@ -27,24 +29,42 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
 
 
+_MAIL_FILTER_OPTION = "--mail-filter"
+
+
 class _Classify(declarations.Command):
     """A command that, with ``--mail-filter``, copies the message even if other options are wrong."""
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments. If they are wrong and the run is a mail filter, copy the message."""
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            return super().parse_args(ctx, list(args))
         except (click.UsageError, NbtextError):
-            if "--mail-filter" in args:
+            if not ctx.resilient_parsing and self._is_mail_filter(ctx, args):
                 from nbtext.cli.mail_filter import pass_through
 
                 pass_through()
             raise
+
+    def _is_mail_filter(self, ctx: click.Context, args: Sequence[str]) -> bool:
+        """Return True if ``--mail-filter`` is among the arguments, or a default they allow."""
+        if _MAIL_FILTER_OPTION in args:
+            return True
+        from nbtext.cli.config import is_switched_on
+        from nbtext.compatibility import are_compatible_options
+
+        if not is_switched_on("mail_filter", ctx, args):
+            return False
+        option_names = {argument.partition("=")[0] for argument in args}
+        given_options = [
+            max(param.opts, key=len)
+            for param in self.params
+            if not option_names.isdisjoint(param.opts)
+        ]
+        return all(
+            are_compatible_options("classify", _MAIL_FILTER_OPTION, option)
+            for option in given_options
+        )
 
 
 @declarations.option_record
@@ -89,7 +109,7 @@ class ClassifyOptions(shared_options.ModelOptions):
         type=shared_options.WholeNumber(1, 255),
     )
     mail_filter: bool = declarations.option(
-        "--mail-filter",
+        _MAIL_FILTER_OPTION,
         "Copy one message from standard input to standard output, and add a header with its "
         "class. The header is X-Nbtext: LABEL; probability=P. If anything fails, the whole "
         "message is copied, with reason=error in the header.",

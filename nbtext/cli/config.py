@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ import click
 from click.core import ParameterSource
 
 from nbtext.cli.messages import emit, find_last_value
-from nbtext.errors import PathError, UsageError, describe_os_error, did_you_mean
+from nbtext.errors import NbtextError, PathError, UsageError, describe_os_error, did_you_mean
 from nbtext.report.output_formats import shorten_middle
 from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS, Parameter
 
@@ -343,8 +344,7 @@ def load_defaults(context: click.Context, arguments: Sequence[str]) -> dict[clic
     # Variables replace the defaults of the file. An empty variable counts as not set.
     command = _to_key(context.command.name or "")
     for name in options:
-        variables = (f"NBTEXT_{command.upper()}_{name.upper()}", f"NBTEXT_{name.upper()}")
-        for variable in variables:
+        for variable in _list_variables(command, name):
             if os.environ.get(variable):
                 defaults[name] = _Default(os.environ[variable], f"${variable}")
                 break
@@ -352,6 +352,34 @@ def load_defaults(context: click.Context, arguments: Sequence[str]) -> dict[clic
         options[name]: _check_default(options[name], default, context)
         for name, default in defaults.items()
     }
+
+
+def is_switched_on(name: str, context: click.Context, arguments: Sequence[str]) -> bool:
+    """Return True if a default turns a switch of the command on.
+
+    Unlike `load_defaults`, ignore invalid values and an unreadable file.
+    """
+    command = _to_key(context.command.name or "")
+    values: list[object] = [os.environ.get(variable) for variable in _list_variables(command, name)]
+    with suppress(NbtextError):
+        file = _find_defaults_file(arguments)
+        if file is not None:
+            own_values = file.values.get(command)
+            if isinstance(own_values, dict):
+                values += [value for key, value in own_values.items() if _to_key(key) == name]
+            values.append(file.values.get(name))
+    first_value = next((value for value in values if value not in (None, "")), False)
+    if not isinstance(first_value, bool | str):
+        return False
+    try:
+        return bool(click.BOOL.convert(first_value, None, context))
+    except click.UsageError:
+        return False
+
+
+def _list_variables(command: str, name: str) -> tuple[str, str]:
+    """Return the environment variables of an option, given keys; the first takes precedence."""
+    return f"NBTEXT_{command.upper()}_{name.upper()}", f"NBTEXT_{name.upper()}"
 
 
 def _to_key(name: str) -> str:
