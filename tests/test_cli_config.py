@@ -82,6 +82,43 @@ def test_environment_overrides_the_file_and_options_override_both(
     ) == trained(below, "--no-config", "--surface-forms")
 
 
+def test_settings_in_the_environment_equal_the_option_set(tmp_path: Path, below: Path) -> None:
+    logistic = ("--classifier=logistic", "--set", "l2=0.25")
+    expected = trained(below, *logistic)
+    assert trained(below, "--classifier=logistic") != expected
+    assert trained(below, "--classifier=logistic", NBTEXT_SET="l2=0.25") == expected
+    assert trained(below, "--classifier=logistic", NBTEXT_TRAIN_SET="l2=0.25") == expected
+    assert trained(below, *logistic, NBTEXT_SET="l2=3") == expected
+    both = {"NBTEXT_SET": "l2=3", "NBTEXT_TRAIN_SET": "\n l2=0.25 \nsurface-forms=false"}
+    assert trained(below, "--classifier=logistic", **both) == expected
+    assert trained(below, "--classifier=logistic", NBTEXT_L2="0.25", NBTEXT_SET="l2=3") == expected
+    write(tmp_path, "l2 = 3")
+    assert trained(below, "--classifier=logistic", NBTEXT_SET="l2=0.25") == expected
+    text = nbtext("help config", cwd=below, env={"NBTEXT_SET": "l2=0.25"}).text
+    assert "l2 = 0.25   from $NBTEXT_SET, for train," in text
+
+
+def test_wrong_settings_in_the_environment_are_refused(tmp_path: Path) -> None:
+    for variable, value, message in (
+        ("NBTEXT_SET", "l3=1", "--set does not know 'l3'; see nbtext help settings"),
+        ("NBTEXT_SET", "l2", "--set must be NAME=VALUE, not 'l2'; see nbtext help settings"),
+        ("NBTEXT_SET", "ngrams=2", "--set cannot set ngrams, which has its own option; give"),
+        ("NBTEXT_SET", "l2=much", "l2 "),
+        ("NBTEXT_TRAIN_SET", "drop-quotes=perhaps", "--set drop-quotes must be true or false"),
+    ):
+        line = fail(2, "train", TRAIN, env={variable: value})
+        assert line.startswith(f"nbtext: ${variable}: "), line
+        assert message in line
+    assert nbtext("train", TRAIN).status == 0
+    document = ("classify", "--text", "a street lamp")
+    printed = nbtext(*document).out
+    done = nbtext(*document, env={"NBTEXT_SET": "l2=0.25"})  # only training has this setting
+    assert (done.status, done.out) == (0, printed)
+    line = fail(2, *document, env={"NBTEXT_CLASSIFY_SET": "l2=0.25"})
+    assert line.startswith("nbtext: $NBTEXT_CLASSIFY_SET: --set l2 is for commands that train")
+    assert nbtext("generate", env={"NBTEXT_SET": "l3=1"}).status == 0
+
+
 def test_paths_in_a_config_file_are_relative_to_it(tmp_path: Path, below: Path) -> None:
     (tmp_path / "stops.txt").write_text("street road")
     write(tmp_path, 'model = "models/desk.joblib"\nstop-words = "stops.txt"\n')

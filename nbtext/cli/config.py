@@ -1,7 +1,8 @@
 """Defaults of options that a user keeps in a file or in the environment, and types of path options.
 
 An option that is not given gets the first of these values that exists: ``NBTEXT_COMMAND_OPTION``,
-``NBTEXT_OPTION``, the file's table for the command, the top level of the file.
+``NBTEXT_OPTION``, a setting in ``NBTEXT_COMMAND_SET`` or ``NBTEXT_SET``, the file's table for the
+command, the top level of the file.
 
 The file is nbtext.toml, or the table [tool.nbtext] of pyproject.toml, in the working directory or
 the nearest parent that has one. A discovered file, which ``--config`` does not name, may come from
@@ -199,7 +200,9 @@ _DEEP_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*
 """A key of more than 32 parts. The time of tomllib grows with the square of their number."""
 
 _OPTIONS_WITHOUT_DEFAULT = {"help", "help_all", "config", "no_config", "set"}
-"""Options for a single run. ``--set`` has none because a file names each setting itself."""
+"""Options for a single run, and ``--set``, because a file names each setting itself."""
+
+_SEE_SETTINGS = "see nbtext help settings"
 
 
 class _DefaultsFile(NamedTuple):
@@ -341,17 +344,97 @@ def load_defaults(context: click.Context, arguments: Sequence[str]) -> dict[clic
         # A later default of the same option replaces an earlier one.
         defaults.update(_select_from_file(file, context, options))
 
-    # Variables replace the defaults of the file. An empty variable counts as not set.
-    command = _to_key(context.command.name or "")
-    for name in options:
-        for variable in _list_variables(command, name):
-            if os.environ.get(variable):
-                defaults[name] = _Default(os.environ[variable], f"${variable}")
-                break
+    # Variables replace the defaults of the file.
+    defaults.update(_select_from_environment(_to_key(context.command.name or ""), options))
     return {
         options[name]: _check_default(options[name], default, context)
         for name, default in defaults.items()
     }
+
+
+def _select_from_environment(
+    command: str, options: dict[str, click.Option]
+) -> Iterator[tuple[str, _Default]]:
+    """Yield the defaults in environment variables; a later one of the same option replaces others.
+
+    ``command`` is the key of a command. An empty variable counts as not set. Raise `UsageError` for
+    an invalid setting in ``NBTEXT_SET`` or in the variable of the command.
+    """
+    own_variable, shared_variable = _list_variables(command, "set")
+    yield from _select_settings(shared_variable, options, is_for_all_commands=True)
+    yield from _select_settings(own_variable, options, is_for_all_commands=False)
+    for name in options:
+        for variable in reversed(_list_variables(command, name)):
+            if os.environ.get(variable):
+                yield name, _Default(os.environ[variable], f"${variable}")
+
+
+def _select_settings(
+    variable: str, options: dict[str, click.Option], *, is_for_all_commands: bool
+) -> Iterator[tuple[str, _Default]]:
+    """Yield the settings in a variable, which has NAME=VALUE, as ``--set``, in each line.
+
+    A command without ``--set`` ignores the variable. If the variable ``is_for_all_commands``, a
+    command also ignores the settings of other commands. Raise `UsageError` for other names that the
+    command does not have, and for invalid values.
+    """
+    if not any(map(_is_rare, options.values())):
+        return
+    for line in os.environ.get(variable, "").splitlines():
+        name = _to_key(line.partition("=")[0].strip())
+        parameter = PARAMETERS_BY_NAME.get(name)
+        is_of_other_commands = parameter is not None and parameter.is_rare and name not in options
+        if not line.strip() or (is_for_all_commands and is_of_other_commands):
+            continue
+        try:
+            option, value = parse_setting(line.strip(), list(options.values()))
+        except UsageError as problem:
+            problem.where = f"${variable}"
+            raise
+        yield _to_key(_get_long_name(option)), _Default(value, f"${variable}")
+
+
+def _is_rare(option: click.Option) -> bool:
+    """Return True for a hidden option that ``--set`` sets."""
+    return getattr(option, "setting_values", None) is not None
+
+
+def parse_setting(text: str, options: Sequence[click.Option]) -> tuple[click.Option, str]:
+    """Return the hidden option and the value of NAME=VALUE.
+
+    Raise `UsageError` for an unknown name or an invalid value of a switch.
+    """
+    name, equals, value = text.partition("=")
+    name = name.strip().removeprefix("--").replace("_", "-")
+    settings = {
+        _get_long_name(option).removeprefix("--"): option for option in options if _is_rare(option)
+    }
+    if name and name not in settings:
+        raise _make_unknown_setting_error(name, list(settings), options)
+    if not name or not equals:
+        raise UsageError(f"--set must be NAME=VALUE, not {text!r}", hint=_SEE_SETTINGS)
+    if settings[name].is_flag and value not in ("true", "false"):
+        raise UsageError(f"--set {name} must be true or false, not {value!r}")
+    return settings[name], value
+
+
+def _make_unknown_setting_error(
+    name: str, settings: Sequence[str], options: Sequence[click.Option]
+) -> UsageError:
+    """Return the error for a name that ``--set`` does not accept in this command."""
+    if any(f"--{name}" in option.opts for option in options):
+        return UsageError(
+            f"--set cannot set {name}, which has its own option",
+            hint=f"give --{name}",
+        )
+    parameter = PARAMETERS_BY_NAME.get(name.replace("-", "_"))
+    if parameter is not None and parameter.is_rare:
+        return UsageError(
+            f"--set {name} is for commands that train",
+            hint="remove it, because a model has its own",
+        )
+    question = did_you_mean(name, settings)
+    return UsageError(f"--set does not know {name!r}{question}", hint=_SEE_SETTINGS)
 
 
 def is_switched_on(name: str, context: click.Context, arguments: Sequence[str]) -> bool:

@@ -314,8 +314,6 @@ def _use_long_names(arguments: Sequence[str], options: Sequence[Option]) -> list
 SET_OPTION = "--set"
 """The option that sets parameters which are rarely needed."""
 
-SEE_SETTINGS = "see nbtext help settings"
-
 
 def _expand_settings(arguments: Sequence[str], options: Sequence[Option]) -> list[str]:
     """Replace each ``--set NAME=VALUE`` by the argument of the hidden option.
@@ -351,39 +349,13 @@ def _expand_setting(text: str, options: Sequence[Option]) -> str:
 
     Raise `UsageError` for an unknown name or an invalid value of a switch.
     """
-    name, equals, value = text.partition("=")
-    name = name.strip().removeprefix("--").replace("_", "-")
-    settings = {_get_key(option): option for option in options if option.setting_values is not None}
-    if name and name not in settings:
-        raise _make_unknown_setting_error(name, list(settings), options)
-    if not name or not equals:
-        raise UsageError(f"{SET_OPTION} must be NAME=VALUE, not {text!r}", hint=SEE_SETTINGS)
-    if not settings[name].is_flag:
-        return f"--{name}={value}"
-    if value not in ("true", "false"):
-        raise UsageError(f"{SET_OPTION} {name} must be true or false, not {value!r}")
-    return f"--{name}" if value == "true" else f"--no-{name}"
+    from nbtext.cli.config import parse_setting
 
-
-def _make_unknown_setting_error(
-    name: str, settings: Sequence[str], options: Sequence[Option]
-) -> UsageError:
-    """Return the error for a name that ``--set`` does not accept in this command."""
-    if any(f"--{name}" in option.opts for option in options):
-        return UsageError(
-            f"{SET_OPTION} cannot set {name}, which has its own option",
-            hint=f"give --{name}",
-        )
-    from nbtext.settings import PARAMETERS_BY_NAME
-
-    parameter = PARAMETERS_BY_NAME.get(name.replace("-", "_"))
-    if parameter is not None and parameter.is_rare:
-        return UsageError(
-            f"{SET_OPTION} {name} is for commands that train",
-            hint="remove it, because a model has its own",
-        )
-    question = did_you_mean(name, settings)
-    return UsageError(f"{SET_OPTION} does not know {name!r}{question}", hint=SEE_SETTINGS)
+    option, value = parse_setting(text, options)
+    name = _get_long_name(option)
+    if not option.is_flag:
+        return f"{name}={value}"
+    return name if value == "true" else f"--no-{name.removeprefix('--')}"
 
 
 def _make_set_option(settings: Sequence[Option]) -> Option:
