@@ -226,10 +226,10 @@ def test_json_array_and_nested_keys_are_read(tmp_path: Path) -> None:
     assert "the keys are kind, words; see --label-column" in nbtext("train other.jsonl").notes[0]
 
 
-def test_separator_line_of_a_spreadsheet_is_refused_with_a_hint(tmp_path: Path) -> None:
-    write("c.csv", "sep=;\nlabel;text\na;b\n")
-    assert "c.csv: the first line is not part of the table: 'sep='; remove" in fail(
-        2, "train c.csv"
+def test_separator_line_above_a_tsv_is_refused_with_a_hint(tmp_path: Path) -> None:
+    write("c.tsv", "sep=\t\nlabel\ttext\na\tb\n")
+    assert "c.tsv: the first line is not part of the table: 'sep='; remove" in fail(
+        2, "train c.tsv"
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.corpus.decoding import WIDE_ENCODING_PROBE_BYTES, is_wide_encoding
+from nbtext.corpus.delimiter_note import find_delimiter_note
 from nbtext.corpus.document import (
     WHOLE_FILE,
     ByteRange,
@@ -359,11 +360,15 @@ def _find_csv_records(
     lines = bytes(content[: _find_last_line(content)])
     records = lines[: measure_complete_records(lines)]
     n_lines = count_line_ends(records)
+    is_file_start = start == 0
+    note = find_delimiter_note(records) if is_file_start else None
+    if note is not None and not records[note.n_bytes :].strip():
+        return _CompleteRecords(0, 0, 0)  # the header must be in one range with the note
     if records.count(b"\r") != records.count(b"\r\n"):
         return None
     if b'"' not in records:
-        return _CompleteRecords(len(records), n_lines, n_lines)
-    is_file_start = start == 0
+        n_records = n_lines if note is None else n_lines - 1  # the note is no row
+        return _CompleteRecords(len(records), n_lines, n_records)
     cells = records.removeprefix(BOM_UTF8) if is_file_start else records
     # The added line end is the byte before a quote at the start.
     octets = np.frombuffer(b"\n" + cells, np.uint8)
@@ -376,4 +381,6 @@ def _find_csv_records(
     line_ends = np.flatnonzero(octets == ord("\n"))[1:]  # without the added one
     n_quotes_before = np.searchsorted(quotes, line_ends)
     n_records = int(np.count_nonzero(n_quotes_before % 2 == 0))
+    if note is not None:
+        n_records -= 1
     return _CompleteRecords(len(records), n_lines, n_records)

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from nbtext.corpus.decoding import WIDE_ENCODING_PROBE_BYTES, is_wide_encoding
+from nbtext.corpus.delimiter_note import find_delimiter_note
 from nbtext.corpus.document import (
     WHOLE_FILE,
     ByteRange,
@@ -318,8 +319,8 @@ def peek_start(path: str, size: int = DETECTION_BYTES, *, pipe_bytes: int = 0) -
     """Return the first ``size`` bytes of a file, unpacked; no bytes if the file is unreadable.
 
     For a pipe, or standard input, wait until ``pipe_bytes`` stored bytes have arrived; if the
-    number is 0, until a line has arrived. Later peeks return only these bytes, and opening the pipe
-    reads them again.
+    number is 0, until a line has arrived, and a second one if the first is a note about the
+    delimiter. Later peeks return only these bytes, and opening the pipe reads them again.
     """
     start = b""
     try:
@@ -345,7 +346,7 @@ def _peek_at_pipe(path: str, size: int, pipe_bytes: int) -> None:
     start = stream.read(pipe_bytes) if pipe_bytes else stream.readline(size)
     is_compressed = detect_compression(path, start) is not None
     is_line_cut = len(start) >= size and b"\n" not in start
-    if is_line_cut and not is_compressed:
+    if not is_compressed and (is_line_cut or find_delimiter_note(start) is not None):
         start += stream.readline(MAX_FIRST_LINE_BYTES)
     elif is_compressed and not pipe_bytes:  # a line of compressed bytes means nothing
         start += stream.read(size)

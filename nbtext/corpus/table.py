@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, AnyStr, NamedTuple
 import numpy as np
 
 from nbtext.corpus.decoding import decode_name, is_plain, normalize_plain_lines, to_utf8
+from nbtext.corpus.delimiter_note import MAX_NOTE_BYTES, find_delimiter_note
 from nbtext.corpus.detection.columns import (
     decode_column_name,
     format_tsv_options,
@@ -36,6 +37,7 @@ from nbtext.corpus.streams import (
     LINE_BLOCK_BYTES,
     enumerate_lines,
     open_stream,
+    peek_start,
     prepend_bytes,
     read_line_blocks,
 )
@@ -217,17 +219,22 @@ def _read_tsv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generato
         yield _RowBlock(iter_rows(lines, lines_before), read_columns)
 
 
-def _read_csv_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_RowBlock]:
+def _read_csv_blocks(
+    stream: BufferedReader, options: ReaderOptions, n_note_bytes: int = 0
+) -> Generator[_RowBlock]:
     """Yield blocks of complete CSV records.
 
     As soon as no end of a record is found, or the CSV is invalid, the remainder of the stream
-    becomes one block.
+    becomes one block. The first ``n_note_bytes`` of the stream are a line that is no record.
     """
     csv.field_size_limit(max(options.max_document_bytes, _MIN_FIELD_LIMIT_CHARS))
     delimiter = get_delimiter(options.reading)
     pending = b""  # bytes that were read and are not in a block yet
     rows_before = options.byte_range.records_before
     lines_before = options.byte_range.lines_before
+    if n_note_bytes:
+        stream.read(n_note_bytes)
+        lines_before += 1
     line_blocks = read_line_blocks(stream, options)
     for _, content, lines in line_blocks:
         if content is None:
@@ -451,9 +458,9 @@ class _ColumnIndices(NamedTuple):
 def read_table(path: str, options: ReaderOptions) -> Iterator[Document | LabelledBlock]:
     """Yield the document in each row, named by its id column, else ``path:row``.
 
-    Rows are numbered from 1, the header included.
+    Rows are numbered from 1, the header included, but not a note about the delimiter above it.
     """
-    read_blocks = _read_csv_blocks if options.reading.format == "csv" else _read_tsv_blocks
+    read_blocks = _choose_block_reader(path, options)
     with open_stream(path, options) as stream, ExitStack() as stack:
         blocks: Iterable[_RowBlock] = stack.enter_context(closing(read_blocks(stream, options)))
         starts_inside_file = options.byte_range.start > 0
@@ -473,6 +480,27 @@ def read_table(path: str, options: ReaderOptions) -> Iterator[Document | Labelle
         if starts_inside_file and not width:
             width = _find_first_width(first_blocks, indices)
         yield from _read_documents(path, blocks, indices, width, options)
+
+
+def _choose_block_reader(
+    path: str, options: ReaderOptions
+) -> Callable[[BufferedReader, ReaderOptions], Generator[_RowBlock]]:
+    """Return the function that reads the rows of a table, without a note about the delimiter.
+
+    Raise `UsageError` if the note sets another delimiter than the options.
+    """
+    if options.reading.format != "csv":
+        return _read_tsv_blocks
+    note = find_delimiter_note(peek_start(path, MAX_NOTE_BYTES))
+    if note is None:
+        return _read_csv_blocks
+    note.require_equal(get_delimiter(options.reading), path)
+
+    def read_blocks(stream: BufferedReader, options: ReaderOptions) -> Generator[_RowBlock]:
+        is_file_start = options.byte_range.start == 0
+        return _read_csv_blocks(stream, options, note.n_bytes if is_file_start else 0)
+
+    return read_blocks
 
 
 def _take_first_row(blocks: Iterable[_RowBlock]) -> tuple[list[bytes], _RowBlock]:

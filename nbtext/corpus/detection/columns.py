@@ -20,6 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.corpus.decoding import decode_name
+from nbtext.corpus.delimiter_note import find_delimiter_note
 from nbtext.document_fields import NO_TEXT, Attributes
 from nbtext.errors import DocumentError, UsageError, join_names
 from nbtext.prediction.label_lists import is_label_marks
@@ -222,9 +223,12 @@ def _is_quoted(cell: bytes) -> bool:
 def detect_table_format(start: bytes, *, is_complete: bool) -> str | None:
     """Return the format of a table whose file name does not show it.
 
-    It is ``tsv`` if all lines have the same number of tabs, or ``csv`` if the first row contains
-    well-known names of a label column and of a text column. Return None in any other case.
+    It is ``tsv`` if all lines have the same number of tabs, or ``csv`` if the first line is a note
+    about the delimiter, or the first row contains well-known names of a label column and of a text
+    column. Return None in any other case.
     """
+    if find_delimiter_note(start) is not None:
+        return "csv"
     rows = split_rows(start, "\t", is_quoted=False, is_complete=is_complete)
     if len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows):
         return "tsv"

@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from nbtext.corpus.delimiter_note import find_delimiter_note
 from nbtext.corpus.document import get_delimiter
 from nbtext.corpus.shards import JSON_ARRAY_START
 from nbtext.corpus.streams import (
@@ -30,6 +31,8 @@ from nbtext.settings import FORMATS, KIND_BY_NAME, KINDS_BY_SUFFIX, REMOVED_VALU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from nbtext.corpus.delimiter_note import DelimiterNote
 
 _MIN_DOCUMENT_LINES = 3
 """Minimum number of lines in a file for each line to be a document."""
@@ -308,6 +311,8 @@ def _choose_table_format(path: str, training_reading: Reading) -> str:
         return "jsonl" if is_json else "dir"
     if _contains_records(text):
         return "jsonl"
+    if training_reading.format == "csv" and find_delimiter_note(start) is not None:
+        return "csv"
     rows = split_rows(
         start,
         get_delimiter(training_reading),
@@ -488,7 +493,8 @@ def _detect_columns(reading: Reading, path: str, *, labelled: bool) -> Reading:
     )
 
     if has_columns and not implies_header(reading):
-        return reading
+        note = find_delimiter_note(peek_start(path))
+        return reading if note is None else _apply_delimiter_note(note, reading, path)
     # A pipe with documents to classify may be slow, so do not wait for more than a line.
     pipe_bytes = DETECTION_BYTES if labelled else 0
     if reading.layout.is_decoded:
@@ -559,7 +565,11 @@ def _read_delimiter_and_rows(
         start = peek_start(path, size, pipe_bytes=pipe_bytes)
         is_complete = len(start) < size
         delimiter = reading.delimiter
-        if not delimiter and is_quoted:
+        note = find_delimiter_note(start) if is_quoted else None
+        if note is not None:
+            delimiter = _apply_delimiter_note(note, reading, path).delimiter
+            start = start[note.n_bytes :]
+        elif not delimiter and is_quoted:
             delimiter = find_delimiter(start, is_complete=is_complete)
         rows = split_rows(
             start,
@@ -570,6 +580,18 @@ def _read_delimiter_and_rows(
         if rows or is_complete:
             break
     return delimiter, rows
+
+
+def _apply_delimiter_note(note: DelimiterNote, reading: Reading, path: str) -> Reading:
+    """Return settings with the delimiter of a note.
+
+    A comma, the default of csv, needs no setting. Raise `UsageError` if the settings have another
+    delimiter.
+    """
+    if reading.delimiter is not None:
+        note.require_equal(reading.delimiter, path)
+        return reading
+    return reading if note.delimiter == "," else replace(reading, delimiter=note.delimiter)
 
 
 def read_column_names(path: str, reading: Reading) -> tuple[str, ...]:
