@@ -428,6 +428,8 @@ class FittedModel:
     """The versions of the packages that made the model, by name."""
     label_kind: str
     """One of `nbtext.model.schema.LABEL_KINDS`."""
+    fingerprint: str | None = None
+    """The fingerprint of the model file, 12 hexadecimal digits. None if it was not loaded."""
 
     @cached_property
     def statistics(self) -> ClassStatistics:

@@ -92,6 +92,8 @@ class Answer(NamedTuple):
     """The most probable classes, as many as requested, or the classes of the prediction set."""
     columns: tuple[str, ...] = ()
     """Values of the columns of the document that the output repeats."""
+    model: str | None = None
+    """Fingerprint of the model; None if the model was not loaded from a file."""
 
     @property
     def label(self) -> str | None:
@@ -275,7 +277,8 @@ def iter_answers(
             _rank_classes(block, model.classes, top_k, set_predictor),
         )
         for scored in scored_documents:
-            yield _build_answer(scored, model.classes, add_labels)
+            answer = _build_answer(scored, model.classes, add_labels)
+            yield answer._replace(model=model.fingerprint)
 
 
 def _build_answer(

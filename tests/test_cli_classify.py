@@ -86,21 +86,27 @@ def test_several_texts_are_numbered_records(service_desk_model: Path) -> None:
 
 def test_keep_all_preserves_json_lines_records(pets: Path) -> None:
     records = [
-        {"text": "it barks", "n": 5, "label": "x", "meta": {"a": [1, None]}},
+        {"text": "it barks", "n": 5, "label": "x", "model": "T", "meta": {"a": [1, None]}},
         {"text": "it purrs", "reason": "\u00e9"},
     ]
     write("in.jsonl", "".join(f"{json.dumps(record)}\n" for record in records) + "nothing\n")
     done = nbtext("classify in.jsonl --keep all")
     first, second, third = map(strictly, done.text.splitlines())
-    answer = {key: first.pop(key) for key in ("label", "probability")}
+    answer = {key: first.pop(key) for key in ("label", "probability", "model")}
     assert answer["label"] == "dogs"
-    assert first == {"text": "it barks", "n": 5, "given_label": "x", "meta": {"a": [1, None]}}
+    assert first == {
+        "text": "it barks",
+        "n": 5,
+        "given_label": "x",
+        "given_model": "T",
+        "meta": {"a": [1, None]},
+    }
     assert (second["text"], second["given_reason"], second["label"]) == (
         "it purrs",
         "\u00e9",
         "cats",
     )
-    assert (done.status, sorted(third)) == (1, ["error", "label", "probability"])
+    assert (done.status, sorted(third)) == (1, ["error", "label", "model", "probability"])
     assert "name the columns" in fail(2, "classify in.jsonl --keep all -o csv")
 
 
@@ -161,6 +167,7 @@ def test_impossible_document_gets_no_prediction(pets: Path) -> None:
     done = succeed("classify -", stdin=b"cats bark")
     assert done.rows == [["-", "", "impossible"]]
     record = strictly(succeed("classify - -o jsonl", stdin=b"cats bark").text)
+    assert len(record.pop("model")) == 12
     assert record == {"id": "-", "label": None, "probability": None, "abstained": "impossible"}
 
 

@@ -167,7 +167,7 @@ def test_nearly_full_disk_is_a_warning(pets: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_valid_file_with_impossible_settings_is_a_failure(pets: Path) -> None:
-    settings, arrays = read_model_file("nbtext.joblib")
+    settings, arrays, _ = read_model_file("nbtext.joblib")
     write_model_file("nbtext.joblib", {**settings, "smoothing": -1}, arrays)
     done = nbtext("doctor -o json")
     assert done.status == 3

@@ -6,12 +6,13 @@ Also tests `cli/messages.py`.
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from nbtext.cli.main import COMMAND_SUMMARIES
-from tests.process import corpus, fail, nbtext, python, write
+from tests.process import corpus, fail, nbtext, python, succeed, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,12 +23,14 @@ AS_JSON = ["--log-format", "json"]
 
 
 def parse_log_lines(result: Result) -> list[dict[str, Any]]:
-    """The lines of standard error as objects, checked for what every one of them has."""
+    """Return the lines of standard error as objects without their time, which is checked."""
     lines = [json.loads(note) for note in result.notes]
     for line in lines:
         assert line["level"] in ("error", "warning", "notice")
         assert isinstance(line["message"], str)
-        assert set(line) <= {"level", "message", "where", "document", "hint"}
+        time = datetime.fromisoformat(line.pop("time"))
+        assert abs(datetime.now(UTC) - time) < timedelta(minutes=10)
+        assert set(line) <= {"level", "message", "where", "document", "hint", "model"}
     return lines
 
 
@@ -39,7 +42,9 @@ def test_unreadable_documents_are_json_lines(pets: Path) -> None:
     assert done.status == 1
     assert not any(byte < 0x20 and byte != 0x0A for byte in done.err)
     lines = parse_log_lines(done)
+    fingerprint = json.loads(succeed("inspect --output json").out)["fingerprint"]
     assert [line["level"] for line in lines] == ["error"] * 5
+    assert {line.pop("model") for line in lines} == {fingerprint}
     assert lines[3] == {
         "level": "error",
         "message": "binary, not text (control bytes, the first at 0)",

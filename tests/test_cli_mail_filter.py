@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import email.header
 import email.policy
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,8 +58,10 @@ def split_header(out: bytes) -> tuple[str, bytes]:
 
 def test_message_is_printed_with_its_prediction(mail: Path) -> None:
     value, message = split_header(succeed("classify --mail-filter", cwd=mail, stdin=LETTER).out)
-    label, probability = value.split("; ")
+    label, probability, model = value.split("; ")
     assert (label, message) == ("spam", LETTER)
+    fingerprint = json.loads(succeed("inspect --output json", cwd=mail).out)["fingerprint"]
+    assert model == f"model={fingerprint}"
     (mail / "letter").write_bytes(LETTER)
     row = succeed("classify letter", cwd=mail).rows[0]
     assert probability == f"probability={row[2]}"
@@ -176,16 +179,12 @@ def test_config_for_other_runs_does_not_break_the_filter(mail: Path, tmp_path: P
 
 def test_abstained_prediction_has_its_reason_in_the_header(mail: Path) -> None:
     asked = ("classify", "--mail-filter", "--min-probability", "0.99")
-    assert split_header(succeed(*asked, cwd=mail, stdin=LETTER).out) == (
-        "; reason=low-probability",
-        LETTER,
-    )
-    assert split_header(succeed(*asked[:2], cwd=mail, stdin=b"\n").out)[0].endswith(
-        "; reason=empty"
-    )
-    assert split_header(succeed(*asked[:2], cwd=mail, stdin=b"\nzzz").out)[0].endswith(
-        "; reason=no-known-terms"
-    )
+    value, message = split_header(succeed(*asked, cwd=mail, stdin=LETTER).out)
+    assert (value.startswith("; reason=low-probability; model="), message) == (True, LETTER)
+    value, _ = split_header(succeed(*asked[:2], cwd=mail, stdin=b"\n").out)
+    assert "; reason=empty; model=" in value
+    value, _ = split_header(succeed(*asked[:2], cwd=mail, stdin=b"\nzzz").out)
+    assert "; reason=no-known-terms; model=" in value
 
 
 @pytest.mark.parametrize(

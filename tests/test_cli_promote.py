@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nbtext.errors import ModelError, NbtextError
-from nbtext.model.locked_model import LockedModelFile, promote
+from nbtext.model.locked_model import Backups, LockedModelFile, promote
 from nbtext.store.atomic import lock_path
 from nbtext.store.model_file import read_model_bytes
 from tests.commands import read_folder
@@ -268,7 +268,7 @@ def test_new_model_that_cannot_be_removed_is_promoted_and_removed_later(
     with pytest.raises(
         NbtextError, match=r"nbtext.joblib: written, but .*new cannot be removed: permission denied"
     ):
-        promote("new", "nbtext.joblib", lock_timeout=0, backup=True)
+        promote("new", "nbtext.joblib", lock_timeout=0, backups=Backups(previous=True))
     monkeypatch.undo()
     assert content("nbtext.joblib") == new == content("new")
     succeed("promote new --backup")
@@ -295,7 +295,7 @@ def test_promote_killed_at_any_step_leaves_old_or_new_and_next_run_finishes(
         present = found.get("nbtext.joblib")
         assert present in (before.get("nbtext.joblib"), before["new"])
         if present is not None:
-            known = LockedModelFile("nbtext.joblib", backup=False).read_ledger()
+            known = LockedModelFile("nbtext.joblib").read_ledger()
             assert len(known or ()) == (6 if present == before["new"] else 4 if old else 0)
         assert found.get("new", present) == before["new"]
         outcomes.add((status, present == before["new"], "new" in found))

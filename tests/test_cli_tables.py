@@ -464,7 +464,8 @@ def test_keep_prints_input_columns_next_to_predictions(tables: Path) -> None:
         ["2025", "8", "dogs"],
     ]
     record = json.loads(nbtext("classify new.csv --keep date -o jsonl").text.splitlines()[0])
-    assert list(record) == ["date", "label", "probability"]
+    assert list(record) == ["date", "label", "probability", "model"]
+    assert "given_model" not in nbtext("classify new.csv --keep all").text  # csv has no fingerprint
     write("new.jsonl", '{"n": 1, "text": "it barks"}\n')
     assert [row[:2] for row in succeed("classify new.jsonl --keep n -o tsv").rows] == [
         ["n", "label"],

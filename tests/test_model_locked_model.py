@@ -12,7 +12,7 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.errors import NbtextError
-from nbtext.model.locked_model import LockedModelFile, lock_model
+from nbtext.model.locked_model import Backups, LockedModelFile, lock_model
 from tests.process import (
     ENVIRONMENT,
     PET_FILES,
@@ -152,7 +152,7 @@ def test_update_killed_at_any_step_is_completed_by_the_next_run(
         status = children(once, [[DYING, str(die_at), *command, *update[2:]]])[0].wait(TIME_LIMIT)
         found = content("nbtext.joblib")
         assert found in (old, new)
-        known = LockedModelFile("nbtext.joblib", backup=False).read_ledger()
+        known = LockedModelFile("nbtext.joblib").read_ledger()
         assert known is not None
         assert len(known) == (5 if found == new else 4)
         outcomes.append((status, found == new))
@@ -188,7 +188,7 @@ def test_failed_write_leaves_model_and_ledger_unchanged(
         raise OSError(28, "No space left on device")
 
     old = content("nbtext.joblib")
-    with lock_model("nbtext.joblib", lock_timeout=0, backup=True) as file:
+    with lock_model("nbtext.joblib", lock_timeout=0, backups=Backups(previous=True)) as file:
         model, ledger = file.load(), file.read_ledger()
         assert ledger is not None
         monkeypatch.setattr(where, fail)

@@ -41,7 +41,7 @@ LABELS = [name.partition("/")[0] for name in PETS]
 def plain(tmp_path: Path, **parameters: Any) -> tuple[dict[str, Any], Arrays]:
     path = str(tmp_path / "m")
     TextClassifier(**parameters).fit(PETS.values(), LABELS).save(path)
-    settings, arrays = read_model_file(path)
+    settings, arrays, _ = read_model_file(path)
     return settings, {name: array.copy() for name, array in arrays.items()}
 
 
@@ -61,7 +61,7 @@ def test_vocabulary_must_be_sorted_and_distinct(terms: list[str]) -> None:
 def test_term_must_not_start_inside_a_character(tmp_path: Path) -> None:
     path = "m"
     TextClassifier(stemmer="none").fit(["aaéa bbbb"], ["x"]).save(path)
-    settings, arrays = read_model_file(path)
+    settings, arrays, _ = read_model_file(path)
     with pytest.raises(ModelError, match="terms do not fit their lengths"):
         decode_model(settings, {**arrays, "term_lengths": np.array([3, 6], np.uint8)})
 
@@ -184,7 +184,7 @@ def test_loading_takes_little_more_memory_than_the_file(tmp_path: Path) -> None:
 def test_label_and_sample_counts_must_not_exceed_all_documents(
     name: str, place: int, value: int, message: str
 ) -> None:
-    settings, arrays = read_model_file(str(FOLDER / "format-2" / "several-labels.model"))
+    settings, arrays, _ = read_model_file(str(FOLDER / "format-2" / "several-labels.model"))
     changed = arrays[name].copy()
     changed[place] = value
     entries = {"sample_terms": _with_one_term_everywhere(arrays)}

@@ -44,7 +44,7 @@ def test_log_sums_are_only_stored_for_log_weighting(
 @pytest.mark.usefixtures("tmp_path")
 def test_log_model_without_log_sums_is_refused() -> None:
     TextClassifier(weighting="log").fit(TEXTS, LABELS).save("m")
-    settings, arrays = read_model_file("m")
+    settings, arrays, _ = read_model_file("m")
     sums = arrays.pop("cell_logs") / LOG_UNITS
     others: dict[str, Any]
     for others in ({}, {"fitted_weighted_counts": sums}):

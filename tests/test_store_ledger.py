@@ -160,7 +160,7 @@ def test_every_truncation_is_detected(written: tuple[Path, bytes, int]) -> None:
             match=f"the ledger is damaged: it has {size} bytes, the index says {whole}; nbtext prune",
         ):
             read_ledger_bytes(str(path))
-        assert read_model_file(str(path)) == ({}, {})
+        assert read_model_file(str(path))[:2] == ({}, {})
 
 
 def test_fingerprint_is_half_of_a_digest() -> None:

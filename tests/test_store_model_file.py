@@ -79,7 +79,7 @@ def test_written_file_is_read_by_nbtext_and_by_joblib(
     path = str(tmp_path_factory.mktemp("model") / "m")
     write_model_file(path, settings, arrays)
     present = {name: array for name, array in arrays.items() if array.size}
-    read_settings, read_arrays = read_model_file(path)
+    read_settings, read_arrays, _ = read_model_file(path)
     assert read_settings == settings
     assert same(present, read_arrays)
     for mmap_mode in (None, "r"):
@@ -91,7 +91,7 @@ def test_written_file_is_read_by_nbtext_and_by_joblib(
 
 def test_loaded_arrays_are_read_only(tmp_path: Path) -> None:
     write_model_file("m", {}, ARRAYS)
-    _, arrays = read_model_file("m")
+    _, arrays, _ = read_model_file("m")
     with pytest.raises(ValueError, match="read-only"):
         arrays["bytes"][0] = 1
 
@@ -126,7 +126,7 @@ def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
     write_model_file("a", SETTINGS, ARRAYS)
     write_model_file("b", twin, {name: array.copy() for name, array in reversed(ARRAYS.items())})
     assert content("a") == content("b")
-    write_model_file("again", *read_model_file("a"))
+    write_model_file("again", *read_model_file("a")[:2])
     assert content("a") == content("again")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.gates import parse_distance_gate, report_gate_failures
+from nbtext.cli.gates import TOO_FEW_RUNS_STATUS, parse_distance_gate, report_gate_failures
 from nbtext.cli.messages import MAX_LISTED, emit, emit_error
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +44,19 @@ class DriftOptions:
         multiple=True,
         metavar="NAME=DISTANCE",
     )
+    min_runs: int = declarations.common_option(
+        "--min-runs",
+        "Exit with status 7, instead of a check of --fail-over, if --last or --since combine fewer "
+        "than N runs.",
+        group="answer",
+        type=shared_options.WholeNumber(1),
+        default=2,
+    )
+
+    @property
+    def n_required_runs(self) -> int:
+        """Number of combined runs that --fail-over needs: at most the number of --last."""
+        return self.min_runs if self.last is None else min(self.min_runs, self.last)
 
 
 @declarations.command("drift")
@@ -65,7 +78,7 @@ def command(options: DriftOptions) -> int:
     \b
     Examples:
       nbtext drift drift.log
-      nbtext drift drift.log --last 30
+      nbtext drift drift.log --last 30 --fail-over any=0.5
       nbtext drift drift.log --output jsonl
     """
     from nbtext.evaluation.drift_log import (
@@ -93,6 +106,14 @@ def command(options: DriftOptions) -> int:
     run_drifts = [pool_runs([run]) for run in runs]  # a pool of one run is its drift
     write_drift_history(options.output, run_drifts, pooled_drift, n_skipped_runs)
 
+    if gates and pooled_drift is not None and pooled_drift.runs < options.n_required_runs:
+        required = format_quantity(options.n_required_runs, "run")
+        emit(
+            f"too few runs for --fail-over: {pooled_drift.runs}; it needs {required}",
+            where=options.log,
+            hint="see --min-runs",
+        )
+        return TOO_FEW_RUNS_STATUS
     newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
     failures = _find_gate_failures(pooled_drift or newest_drift, gates)
     gate_status = report_gate_failures(failures)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 GATE_NOT_MET_STATUS = 6
 """Exit status if a gate is not met."""
 
+TOO_FEW_RUNS_STATUS = 7
+"""Exit status if `nbtext drift` has too few runs to check a gate."""
+
 
 @declarations.option_record
 class GateOptions:

@@ -56,6 +56,8 @@ class _MessageState:
     """The form of messages, and the failures that the current command has reported."""
 
     is_json: bool = False
+    model: str | None = None
+    """Fingerprint of the model that the command uses, for JSON; None before it was loaded."""
     has_progress: bool = False
     """Whether a progress line must be erased before the next message."""
     verbose: bool = False
@@ -80,10 +82,16 @@ def start_messages(*, verbose: bool, quiet: bool) -> None:
     """
     _state.verbose = verbose
     _state.quiet = quiet
+    _state.model = None
     _state.n_failed = 0
     _state.n_shown = 0
     _state.problem_counts.clear()
     _state.allows_failures = False
+
+
+def set_model(fingerprint: str | None) -> None:
+    """Set the fingerprint of the model that later messages have in JSON."""
+    _state.model = fingerprint
 
 
 def shows_notices() -> bool:
@@ -203,13 +211,18 @@ def emit(
 def _write_json(
     message: str, level: str, where: str | None, document: str | None, hint: str | None
 ) -> None:
-    """Write a message as a JSON object, without the values that are None."""
-    record = {"level": level, "message": message}
+    """Write a message as a JSON object with its time, without the values that are None."""
+    from datetime import UTC, datetime
+
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    record = {"time": time, "level": level, "message": message}
     for key, path in (("where", where), ("document", document)):
         if path is not None:
             record[key] = shorten_middle(path, MAX_PATH_CHARS)
     if hint is not None:
         record["hint"] = hint
+    if _state.model is not None:
+        record["model"] = _state.model
     print(format_json_line(record), end="", file=sys.stderr)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nbtext.cli import declarations
+from nbtext.cli import declarations, messages
 from nbtext.cli.config import (
     MODEL_START,
     SCORED_DOCUMENTS_START,
@@ -149,7 +149,9 @@ def load_model(path: str) -> TextClassifier:
     """Return the model in a file. Raise `ModelError` if the file is missing or damaged."""
     from nbtext.model import TextClassifier
 
-    return TextClassifier.load(path)
+    model = TextClassifier.load(path)
+    messages.set_model(model.fitted.fingerprint)
+    return model
 
 
 class OutputForm(declarations.Choice):

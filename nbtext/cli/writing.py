@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from nbtext.cli import declarations, messages
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.cli.shared_options import NumberInRange, default_model
+from nbtext.cli.shared_options import NumberInRange, WholeNumber, default_model
 from nbtext.compatibility import UNLABELLED_POOL, require_compatible_settings
 from nbtext.errors import format_quantity, format_sizes, unknown_class_error
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtext.cli.shared_options import DocumentOptions
     from nbtext.corpus.document import Document, Notices
     from nbtext.model import TextClassifier
-    from nbtext.model.locked_model import UnlabelledAction
+    from nbtext.model.locked_model import Backups, UnlabelledAction
     from nbtext.model.operations import DocumentBatch
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.labels import Label
@@ -36,17 +36,27 @@ class LockSettings(TypedDict):
     """Keyword arguments of the functions in `nbtext.model.locked_model` that replace a model."""
 
     lock_timeout: float
-    backup: bool
+    backups: Backups
 
 
 @declarations.option_record
 class ReplacementOptions:
-    """Options for the replacement of a model file: its lock, and a backup of the old model."""
+    """Options for the replacement of a model file: its lock, and backups of the old model."""
 
     backup: bool = declarations.option(
         "--backup",
         "Keep the old model in the same folder, with .1 at the end of its name.",
         group="output",
+    )
+    keep_backups: int = declarations.option(
+        "--keep-backups",
+        "Keep the last N replaced models in the same folder, with their fingerprint at the end of "
+        "the name.",
+        group="output",
+        type=WholeNumber(0),
+        default=0,
+        show_default=False,
+        metavar="N",
     )
     lock_timeout: float = declarations.option(
         "--lock-timeout",
@@ -60,7 +70,10 @@ class ReplacementOptions:
     @property
     def lock_settings(self) -> LockSettings:
         """The options as arguments of the functions in `nbtext.model.locked_model`."""
-        return {"lock_timeout": self.lock_timeout, "backup": self.backup}
+        from nbtext.model.locked_model import Backups
+
+        backups = Backups(previous=self.backup, n_named=self.keep_backups)
+        return {"lock_timeout": self.lock_timeout, "backups": backups}
 
 
 def unlabelled_field(**attributes: Any) -> Any:

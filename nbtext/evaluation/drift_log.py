@@ -132,6 +132,7 @@ class DriftRecorder:
         return {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "model": self._path,
+            "fingerprint": self._model.fitted.fingerprint,
             "documents": len(tokens),
             **metrics,
             PREDICTIONS: {

@@ -351,6 +351,8 @@ class Overview:
     reading: Mapping[str, ParsedJson]
     stop_words: int
     written_by: Mapping[str, str]
+    fingerprint: str | None
+    """Fingerprint of the model file; None if the model was not loaded from a file."""
     classes: dict[str, ClassOverview]
 
 
@@ -394,6 +396,7 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         reading=dict(model.reading),
         stop_words=len(model.analysis.stop_list),
         written_by=fitted.written_by,
+        fingerprint=fitted.fingerprint,
         classes={
             label: ClassOverview(*get_class_size(model, k), top_terms[k])
             for k, label in enumerate(statistics.classes)

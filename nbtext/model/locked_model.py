@@ -10,6 +10,7 @@ be repeated.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -32,8 +33,10 @@ from nbtext.store.atomic import (
 )
 from nbtext.store.ledger import Ledger
 from nbtext.store.model_file import (
+    FINGERPRINT_BYTES,
     NO_MODEL_DIGEST,
     extract_digest,
+    format_fingerprint,
     has_ledger,
     read_digest,
     read_ledger_bytes,
@@ -48,15 +51,27 @@ if TYPE_CHECKING:
     from nbtext.model.unlabelled import UnlabelledDocuments
 
 
+class Backups(NamedTuple):
+    """The backups of a model that are kept in its folder when the model is replaced."""
+
+    previous: bool = False
+    """Keep the replaced model, with `BACKUP_SUFFIX` at the end of its name."""
+    n_named: int = 0
+    """Number of replaced models that are kept, with the fingerprint at the end of the name."""
+
+
+NO_BACKUPS = Backups()
+
+
 class LockedModelFile:
     """A model file whose lock this process holds. The file need not exist yet.
 
-    If ``backup`` is set, the file is kept as a backup before it is replaced.
+    ``backups`` are made before the file is replaced.
     """
 
-    def __init__(self, path: str, *, backup: bool) -> None:
+    def __init__(self, path: str, *, backups: Backups = NO_BACKUPS) -> None:
         self.path = path
-        self._needs_backup = backup
+        self._backups = backups
 
     def load(self) -> TextClassifier:
         """Load the model; raise `ModelError` if it is missing or damaged."""
@@ -75,18 +90,59 @@ class LockedModelFile:
         Raise `PathError` if the file cannot be written; it is then unchanged.
         """
         ledger_bytes = b"" if ledger is None else ledger.to_bytes()
-        model.save(self.path, ledger_bytes, self._keep_requested_backup)
+        model.save(self.path, ledger_bytes, self._keep_backups)
 
     def replace_content(self, content: bytes) -> None:
         """Replace the file by the bytes of a model file.
 
         Raise `PathError` if the file cannot be written; it is then unchanged.
         """
-        replace_file(self.path, lambda file: file.write(content), self._keep_requested_backup)
+        replace_file(self.path, lambda file: file.write(content), self._keep_backups)
 
-    def _keep_requested_backup(self, target: Path) -> None:
-        if self._needs_backup:
+    def _keep_backups(self, target: Path) -> None:
+        """Keep the model at ``target``, and remove old backups. Raise `PathError` if that fails."""
+        if self._backups.previous:
             keep_backup(target)
+        if self._backups.n_named:
+            _keep_named_backup(target)
+            for backup in _list_named_backups(target)[self._backups.n_named :]:
+                _remove_backup(backup)
+
+
+_FINGERPRINT = re.compile(rf"[0-9a-f]{{{2 * FINGERPRINT_BYTES}}}")
+
+
+def _keep_named_backup(target: Path) -> None:
+    """Keep the model at ``target``, if it exists, with its fingerprint at the end of its name."""
+    digest = read_digest(str(target))
+    if digest != NO_MODEL_DIGEST:
+        keep_backup(target, f".{format_fingerprint(digest)}")
+
+
+def _list_named_backups(target: Path) -> list[Path]:
+    """Return the named backups of a model, the newest first.
+
+    A backup is as old as its content: it is a link to the replaced file. Files whose content has
+    another fingerprint than their name are not backups.
+    """
+    backups = []
+    for path in target.parent.iterdir():
+        name, _, fingerprint = path.name.rpartition(".")
+        has_name = name == target.name and _FINGERPRINT.fullmatch(fingerprint)
+        if has_name and format_fingerprint(read_digest(str(path))) == fingerprint:
+            backups.append(path)
+    return sorted(backups, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
+
+
+def _remove_backup(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise PathError(
+            f"cannot remove an old backup: {describe_os_error(problem)}",
+            where=str(path),
+            hint="the model is as it was",
+        ) from None
 
 
 def _read_ledger(path: str) -> Ledger | None:
@@ -140,7 +196,7 @@ def import_dependencies() -> None:
 
 @contextmanager
 def lock_model(
-    path: str, *, lock_timeout: float, backup: bool = False, is_trained_here: bool = False
+    path: str, *, lock_timeout: float, backups: Backups = NO_BACKUPS, is_trained_here: bool = False
 ) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file.
 
@@ -152,7 +208,7 @@ def lock_model(
     if not is_trained_here:
         import_dependencies()
     with lock_path(path, lock_timeout):
-        yield LockedModelFile(path, backup=backup)
+        yield LockedModelFile(path, backups=backups)
 
 
 class UpdateResult(NamedTuple):
@@ -190,7 +246,7 @@ def update(
     unlabelled: UnlabelledAction,
     *,
     lock_timeout: float,
-    backup: bool = False,
+    backups: Backups = NO_BACKUPS,
 ) -> UpdateResult:
     """Add documents, which ``counting_model`` counted, to the model in a file.
 
@@ -203,7 +259,7 @@ def update(
     """
     from nbtext.model.operations import DocumentBatch, add_batch
 
-    with lock_model(path, lock_timeout=lock_timeout, backup=backup) as file:
+    with lock_model(path, lock_timeout=lock_timeout, backups=backups) as file:
         model = _load_to_change(file, counting_model, unlabelled)
         n_documents_before = model.counts.labelled_statistics.n_documents
         old_ledger = file.read_ledger()
@@ -246,7 +302,7 @@ def forget(
     *,
     once: bool,
     lock_timeout: float,
-    backup: bool = False,
+    backups: Backups = NO_BACKUPS,
 ) -> ForgetResult:
     """Remove documents, which ``counting_model`` counted, from the model in a file and its ledger.
 
@@ -256,7 +312,7 @@ def forget(
     `UsageError` if the model cannot be changed or ``once`` is set without a ledger,
     `NotInModelError` for a document that the model does not contain, and `LockedError`.
     """
-    with lock_model(path, lock_timeout=lock_timeout, backup=backup) as file:
+    with lock_model(path, lock_timeout=lock_timeout, backups=backups) as file:
         model = _load_to_change(file, counting_model, unlabelled)
         try:
             removal = _remove_documents(file, model, batch, once=once)
@@ -333,7 +389,7 @@ class MergedModels(NamedTuple):
 
 
 def merge(
-    paths: Sequence[str], path: str, *, lock_timeout: float, backup: bool = False
+    paths: Sequence[str], path: str, *, lock_timeout: float, backups: Backups = NO_BACKUPS
 ) -> MergedModels:
     """Write the sum of the models at ``paths``, with their joined ledgers, to ``path``.
 
@@ -342,7 +398,7 @@ def merge(
     """
     from nbtext.model.operations import join_ledgers, merge_models
 
-    with lock_model(path, lock_timeout=lock_timeout, backup=backup) as file:
+    with lock_model(path, lock_timeout=lock_timeout, backups=backups) as file:
         models = [
             ModelToMerge(model_path, *load_with_ledger(model_path))
             for model_path in track_progress(paths, "model", len(paths))
@@ -355,7 +411,7 @@ def merge(
 
 
 def promote(
-    new_path: str, path: str, *, lock_timeout: float, backup: bool = False
+    new_path: str, path: str, *, lock_timeout: float, backups: Backups = NO_BACKUPS
 ) -> TextClassifier:
     """Replace the model at ``path``, if it exists, by the model at ``new_path`` with its ledger.
 
@@ -365,7 +421,7 @@ def promote(
     """
     # Fail before the locks are taken, if possible.
     check_replaceable(path)
-    _require_distinct_paths(new_path, path, backup=backup)
+    _require_distinct_paths(new_path, path, backups)
     model = TextClassifier.load(new_path)
     content = read_model_bytes(new_path)
     check_replaceable(new_path)
@@ -378,14 +434,14 @@ def promote(
             raise ModelError("was replaced while it was read", where=new_path, hint="run it again")
         if _read_ledger(new_path) is None:
             _require_no_ledger(path, new_path)
-        # If an earlier attempt wrote the content already, the backup must stay.
+        # If an earlier attempt wrote the content already, its backups must stay.
         if not _has_content(path, content):
-            LockedModelFile(path, backup=backup).replace_content(content)
+            LockedModelFile(path, backups=backups).replace_content(content)
         _remove_promoted(new_path, path)
     return model
 
 
-def _require_distinct_paths(new_path: str, path: str, *, backup: bool) -> None:
+def _require_distinct_paths(new_path: str, path: str, backups: Backups) -> None:
     """Raise `UsageError` if the new model is the old model, its backup or its lock file."""
     source = os.path.realpath(new_path)
     target = os.path.realpath(path)
@@ -393,7 +449,7 @@ def _require_distinct_paths(new_path: str, path: str, *, backup: bool) -> None:
         raise UsageError(
             "is the model itself", where=new_path, hint="name the file of another model"
         )
-    if backup and source == target + BACKUP_SUFFIX:
+    if backups.previous and source == target + BACKUP_SUFFIX:
         raise UsageError(
             "is where --backup keeps the model that is replaced",
             where=new_path,
@@ -428,7 +484,8 @@ def _has_content(path: str, content: bytes) -> bool:
 def _remove_promoted(new_path: str, path: str) -> None:
     """Remove the file of a promoted model, or the target of its symbolic link."""
     try:
-        Path(os.path.realpath(new_path)).unlink()
+        # It is missing if it was an old backup, and was removed as such.
+        Path(os.path.realpath(new_path)).unlink(missing_ok=True)
     except OSError as problem:
         raise PathError(
             f"written, but {new_path} cannot be removed: {describe_os_error(problem)}", where=path

@@ -638,16 +638,16 @@ class TextClassifier:
         """Read a model file; raise `ModelError` if it is missing, damaged or of another format."""
         from nbtext.store import read_model_file
 
-        settings, arrays = read_model_file(path)
+        stored = read_model_file(path)
         try:
-            fitted = decode_model(settings, arrays)
+            fitted = decode_model(stored.settings, stored.arrays)
         except ModelError as problem:
             problem.where = path
             raise
         model = cls()
         model._stop_list = fitted.stop_list
         model.seeds = fitted.parameters.weights.seeds
-        return model._replace_fitted(fitted)
+        return model._replace_fitted(replace(fitted, fingerprint=stored.fingerprint))
 
     @property
     def classes(self) -> list[str]:

@@ -326,6 +326,7 @@ def _summarize_overview(overview: Overview) -> dict[str, str | None]:
         "unspaced": overview.choices.unspaced_description or None,
         "stop words": stop_words,
         "written by": ", ".join(packages),
+        "fingerprint": overview.fingerprint,
     }
 
 

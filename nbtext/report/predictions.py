@@ -40,12 +40,19 @@ if TYPE_CHECKING:
 _PREDICTION_KEY = re.compile(
     r"(label|probability)(_\d+)?|labels|expected_cost|reason|coverage|abstained|error|notice"
 )
-"""Matches the columns and the JSON keys in which predictions are written."""
+"""Matches the columns and the JSON keys in which predictions are written, except `_MODEL_KEY`."""
+
+_MODEL_KEY = "model"
+"""The key of the fingerprint of the model, which only JSON has."""
 
 
-def _rename_input_columns(names: Iterable[str]) -> tuple[str, ...]:
+def _rename_input_columns(names: Iterable[str], *, is_json: bool = False) -> tuple[str, ...]:
     """Return names of input columns. A name that predictions use gets the prefix ``given_``."""
-    return tuple(f"given_{name}" if _PREDICTION_KEY.fullmatch(name) else name for name in names)
+
+    def is_used(name: str) -> bool:
+        return bool(_PREDICTION_KEY.fullmatch(name)) or (is_json and name == _MODEL_KEY)
+
+    return tuple(f"given_{name}" if is_used(name) else name for name in names)
 
 
 class PredictionWriter(NamedTuple):
@@ -157,7 +164,8 @@ class PredictionWriter(NamedTuple):
         """Return a record for JSON: input columns or id, label, probability, and optional keys.
 
         The keys ``expected_cost``, ``labels`` and ``coverage`` depend on the options. The keys
-        ``abstained``, ``error`` and ``notice`` depend on the prediction.
+        ``abstained``, ``error`` and ``notice`` depend on the prediction. ``model`` is the
+        fingerprint of the model.
         """
         record = self._get_input_record(prediction)
         if self.posterior_type.is_exclusive:
@@ -176,6 +184,8 @@ class PredictionWriter(NamedTuple):
             record["error"] = prediction.problem.line
         if prediction.notice is not None:
             record["notice"] = prediction.notice
+        if prediction.model is not None:
+            record[_MODEL_KEY] = prediction.model
         return record
 
     def _get_input_record(self, prediction: Answer) -> dict[str, object]:
@@ -189,9 +199,9 @@ class PredictionWriter(NamedTuple):
             return {}
         if self.keeps_whole_record:
             input_record = json.loads(prediction.columns[0])
-            names = _rename_input_columns(input_record)
+            names = _rename_input_columns(input_record, is_json=True)
             return dict(zip(names, input_record.values(), strict=True))
-        names = _rename_input_columns(self.input_columns)
+        names = _rename_input_columns(self.input_columns, is_json=True)
         return dict(zip(names, prediction.columns, strict=True))
 
     def _make_class_record(self, ranked: RankedClass) -> dict[str, object]:
@@ -239,9 +249,10 @@ _MAX_LINE_CHARS = 78
 
 
 def format_mail_header(prediction: Answer | None) -> str:
-    """Return the value of a mail header: ``LABEL; probability=P; reason=WHY``, in folded lines.
+    """Return the value of a mail header, in folded lines.
 
-    ``probability`` and ``reason`` are omitted if the prediction has none. If ``prediction`` is None
+    It is ``LABEL; probability=P; reason=WHY; model=FINGERPRINT``. A part is omitted if the
+    prediction does not have it. If ``prediction`` is None
     or has a problem, the message could not be read, and the value is ``; reason=error``. Labels
     that a header cannot contain are written as encoded words (RFC 2047).
     """
@@ -259,6 +270,8 @@ def format_mail_header(prediction: Answer | None) -> str:
     reason = prediction.abstained or prediction.notice
     if reason:
         items.append(f"reason={reason}")
+    if prediction.model is not None:
+        items.append(f"model={prediction.model}")
     line = "; ".join(items)
     if len(f"{MARK_HEADER}: {line}") <= _MAX_LINE_CHARS:
         return line

@@ -247,13 +247,15 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def keep_backup(target: Path) -> None:
-    """Keep the file at ``target``, if it exists, as ``target.1``. An older backup is replaced.
+def keep_backup(target: Path, suffix: str = BACKUP_SUFFIX) -> None:
+    """Keep the file at ``target``, if it exists, under its name with a suffix.
+
+    A file with this name is replaced.
 
     The backup is a hard link, or a copy if the file system does not support hard links. So there is
     always a file at ``target``. Raise `PathError` if the backup fails.
     """
-    backup = target.with_name(target.name + BACKUP_SUFFIX)
+    backup = target.with_name(target.name + suffix)
     try:
         try:
             _, link = _create_temporary(

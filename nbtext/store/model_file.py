@@ -72,6 +72,9 @@ COUNT_LIMIT = 1 << 62
 
 DIGEST_BYTES = 32
 
+FINGERPRINT_BYTES = 6
+"""Bytes of the digest in a fingerprint. Equal ones occur among 20 million models on average."""
+
 NO_MODEL_DIGEST = bytes(DIGEST_BYTES)
 """Value of `read_digest` for a missing model."""
 
@@ -207,8 +210,17 @@ class _ModelBytes(NamedTuple):
     file_index: _Index
 
 
-def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
-    """Return settings and arrays of a model file. The arrays are read-only.
+class StoredModel(NamedTuple):
+    """The content of a model file."""
+
+    settings: dict[str, object]
+    arrays: dict[str, Numbers]
+    """Arrays by name. They are read-only."""
+    fingerprint: str
+
+
+def read_model_file(path: str) -> StoredModel:
+    """Return settings, arrays and fingerprint of a model file.
 
     Raise `ModelError` unless the file is a complete, undamaged model file of this format.
     """
@@ -219,7 +231,8 @@ def read_model_file(path: str) -> tuple[dict[str, object], dict[str, Numbers]]:
         )
         for name, span in model.file_index.spans.items()
     }
-    return model.file_index.settings, arrays
+    digest = extract_digest(model.content)
+    return StoredModel(model.file_index.settings, arrays, format_fingerprint(digest))
 
 
 def read_model_bytes(path: str) -> bytes:
@@ -247,6 +260,14 @@ def has_ledger(path: str) -> bool:
 def extract_digest(content: bytes) -> bytes:
     """Return the digest in the header of a model file's bytes."""
     return content[_DIGEST]
+
+
+def format_fingerprint(digest: bytes) -> str:
+    """Return the fingerprint of a model: 12 hexadecimal digits, the start of its digest.
+
+    Files with the same settings, arrays and ledger have the same fingerprint.
+    """
+    return digest[:FINGERPRINT_BYTES].hex()
 
 
 def read_digest(path: str) -> bytes:
