@@ -5,7 +5,10 @@ Also tests `report/comparisons.py`.
 
 from __future__ import annotations
 
+import bz2
+import csv
 import json
+from random import Random
 from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +17,20 @@ import pytest
 from nbtext.errors import PathError
 from nbtext.evaluation.drift_log import read_history
 from nbtext.prediction.typicality import DRIFT_METRICS, PREDICTIONS
-from tests.process import SERVICE_DESK, content, corpus, fail, json_lines, nbtext, succeed, write
+from tests.process import (
+    REPOSITORY,
+    SERVICE_DESK,
+    content,
+    corpus,
+    fail,
+    json_lines,
+    nbtext,
+    succeed,
+    write,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 LETTERS = {f"day{number}/{letter}": f"the {thing} in our street is {how}" for number, how in enumerate(("broken", "dirty", "gone"))
@@ -297,3 +311,81 @@ def test_full_disk_leaves_the_drift_log_unchanged(fresh: Path) -> None:
     )
     assert (done.status, done.notes) == (4, ["nbtext: log: cannot write (file too large)"])
     assert content("log") == good
+
+
+QUEUES = {
+    "cards": ("card_arrival", "card_linking", "card_not_working", "activate_my_card"),
+    "transfers": ("transfer_timing", "pending_transfer", "failed_transfer", "cancel_transfer"),
+    "cash": ("cash_withdrawal_charge", "pending_cash_withdrawal", "declined_cash_withdrawal"),
+}
+NEW_TOPIC = ("exchange_rate", "exchange_via_app", "fiat_currency_support")
+
+
+def read_questions(queues: Mapping[str, Sequence[str]], seed: int) -> list[tuple[str, str]]:
+    """Return the queue and the text of a bank's questions, in random order."""
+    intents = {intent: queue for queue, names in queues.items() for intent in names}
+    with bz2.open(REPOSITORY / "corpora/banking77/train.csv.bz2", "rt") as file:
+        rows = [(intents[intent], text) for text, intent in csv.reader(file) if intent in intents]
+    Random(seed).shuffle(rows)
+    return rows
+
+
+def write_questions(name: str, rows: Sequence[tuple[str, str]]) -> None:
+    with open(name, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("queue", "text"), *rows])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_new_topic_is_an_alarm_in_a_week_of_updates_and_retraining(
+    tmp_path: Path, seed: int
+) -> None:
+    """Half of the questions of the fifth night and of later nights have a topic that is new."""
+    questions = read_questions(QUEUES, seed)
+    new_questions = read_questions({"exchange": NEW_TOPIC}, seed)
+    sorted_questions, questions = questions[:400], questions[400:]
+    read = ("--label-column", "queue", "--text-column", "text")
+    write_questions("sorted.csv", sorted_questions)
+    succeed("train sorted.csv", *read)
+    gate = ("drift", "drift.log", "--last", "30", "--fail-over", "any=0.5")
+    results = []
+    for night in range(1, 8):
+        n_new = 30 if night >= 5 else 0
+        today = questions[: 60 - n_new] + new_questions[:n_new]
+        questions, new_questions = questions[60 - n_new :], new_questions[n_new:]
+        sorted_questions += today
+        write_questions("today.csv", today)
+        succeed("classify today.csv --text-column text --drift drift.log")
+        results.append(nbtext(*gate))
+        if night % 2:
+            nbtext("update today.csv", *read)  # it reports the new class of the fifth night
+        else:
+            write_questions("sorted.csv", sorted_questions)
+            succeed("train sorted.csv -m new.joblib", *read)
+            succeed("promote new.joblib")
+    assert [result.status for result in results[:5]] == [7, 0, 0, 0, 6]
+    assert results[0].notes == [
+        "nbtext: drift.log: too few runs for --fail-over: 1; it needs 2 runs; see --min-runs"
+    ]
+    assert any("unknown in the newest run" in note for note in results[4].notes)
+
+
+def test_min_runs_is_at_most_the_number_of_last(desk: Path) -> None:
+    for options, status in (
+        ("--last 1", 0),
+        ("--last 3 --min-runs 3", 0),
+        ("--last 3 --min-runs 4", 0),
+        ("--last 9 --min-runs 4", 7),
+        ("--since 2020-01-01 --min-runs 4", 7),
+        ("--min-runs 4", 0),  # the newest run alone is checked
+    ):
+        assert nbtext(f"drift log --fail-over any=99 {options}").status == status, options
+    assert succeed("drift log --last 9 --min-runs 4")  # without a gate
+
+
+def test_single_document_is_no_sudden_change(desk: Path) -> None:
+    write("odd", "zyzzyva")
+    succeed("classify odd --drift log")
+    [pooled] = read_drift_log("log", "--last", "9")
+    limit = pooled["unknown"]["distance"] + 0.01
+    assert read_drift_log("log")[-1]["unknown"]["distance"] > limit
+    succeed(f"drift log --last 9 --fail-over unknown={limit}")

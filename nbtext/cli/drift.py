@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, shared_options
@@ -11,10 +12,10 @@ from nbtext.cli.parameters import INPUT_PATH
 from nbtext.errors import UsageError, format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from nbtext.evaluation.drift_log import DriftRun
+    from nbtext.evaluation.drift_log import MetricDrift
 
 
 @declarations.option_record
@@ -39,7 +40,9 @@ class DriftOptions:
     fail_over: tuple[str, ...] = declarations.common_option(
         "--fail-over",
         "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, "
-        "answers or any. The newest run counts, or the combined runs. The option can be repeated.",
+        "answers or any. The newest run is checked. With --last or --since, the combined runs are "
+        "checked, and the significant distances of a newest run of 30 documents or more. The "
+        "option can be repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=DISTANCE",
@@ -82,6 +85,7 @@ def command(options: DriftOptions) -> int:
       nbtext drift drift.log --output jsonl
     """
     from nbtext.evaluation.drift_log import (
+        find_sudden_changes,
         pool_runs,
         read_history,
         take_newest_runs,
@@ -115,7 +119,15 @@ def command(options: DriftOptions) -> int:
         )
         return TOO_FEW_RUNS_STATUS
     newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
-    failures = _find_gate_failures(pooled_drift or newest_drift, gates)
+    if pooled_drift is None:
+        failures = _find_gate_failures(newest_drift.metrics, gates)
+    else:
+        # The earlier runs would hide a sudden change.
+        sudden_changes = find_sudden_changes(newest_drift)
+        failures = chain(
+            _find_gate_failures(pooled_drift.metrics, gates),
+            _find_gate_failures(sudden_changes, gates, suffix=" in the newest run"),
+        )
     gate_status = report_gate_failures(failures)
     if gate_status is not None:
         return gate_status
@@ -135,15 +147,18 @@ def _parse_time(text: str) -> datetime:
         ) from None
 
 
-def _find_gate_failures(drift: DriftRun, gates: Sequence[tuple[str, float]]) -> Iterator[str]:
+def _find_gate_failures(
+    metrics: Mapping[str, MetricDrift], gates: Sequence[tuple[str, float]], suffix: str = ""
+) -> Iterator[str]:
     """Yield why gates are not met.
 
     A gate is the name of a metric, or ``any`` for all metrics, and the largest distance that meets
-    it. A metric without a distance meets all gates.
+    it. A metric without a distance meets all gates. ``suffix`` ends the name of a metric.
     """
     for gate_name, max_distance in gates:
-        for name, metric in drift.metrics.items():
+        for name, metric in metrics.items():
             if gate_name not in (name, "any") or metric.distance is None:
                 continue
             if metric.distance > max_distance:
-                yield f"the distance of {name} is {metric.distance:.6g}, over {max_distance:g}"
+                distance = f"{metric.distance:.6g}"
+                yield f"the distance of {name}{suffix} is {distance}, over {max_distance:g}"

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 DRIFT_SIGNIFICANCE = 0.001
 """A difference with a smaller p-value is significant. The limit is low, as every run is tested."""
 
+MIN_SUDDEN_DOCUMENTS = 30
+"""A run of fewer documents is not tested alone: one odd document would be a significant change."""
+
 MIN_TEXT_DRIFT_DEVIATIONS = 0.3
 """A larger distance, in standard deviations of training, is not only due to class proportions."""
 
@@ -308,6 +311,13 @@ def find_text_drift(run: DriftRun) -> list[str]:
         if drift.is_significant and is_large:
             names.append(name)
     return names
+
+
+def find_sudden_changes(run: DriftRun) -> dict[str, MetricDrift]:
+    """Return the significant metrics of a run. They are none if it has too few documents."""
+    if run.documents < MIN_SUDDEN_DOCUMENTS:
+        return {}
+    return {name: drift for name, drift in run.metrics.items() if drift.is_significant}
 
 
 def pool_runs(runs: Sequence[_LoggedRun]) -> DriftRun:
