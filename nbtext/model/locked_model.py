@@ -122,14 +122,14 @@ def _keep_named_backup(target: Path) -> None:
 def _list_named_backups(target: Path) -> list[Path]:
     """Return the named backups of a model, the newest first.
 
-    A backup is as old as its content: it is a link to the replaced file. Files whose content has
-    another fingerprint than their name are not backups.
+    A backup is as old as its content: it is a link to the replaced file. Files that are not models
+    are not backups.
     """
     backups = []
     for path in target.parent.iterdir():
         name, _, fingerprint = path.name.rpartition(".")
         has_name = name == target.name and _FINGERPRINT.fullmatch(fingerprint)
-        if has_name and format_fingerprint(read_digest(str(path))) == fingerprint:
+        if has_name and read_digest(str(path)) != NO_MODEL_DIGEST:
             backups.append(path)
     return sorted(backups, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
 
