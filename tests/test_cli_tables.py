@@ -629,3 +629,25 @@ def test_records_inside_a_json_object_are_found(tmp_path: Path) -> None:
         tmp_path, {"nlu.yml": 'version: "3.1"\nnlu:\n- intent: hello\n  examples: |\n    - hi\n'}
     )
     assert "rasa data convert nlu" in fail(2, "train nlu.yml")
+
+
+def test_answers_with_a_column_of_right_labels_are_added(tables: Path) -> None:
+    """Only the wrong answers have a right label; the old model is a backup."""
+    succeed("train headed.csv")
+    old_model = content("nbtext.joblib")
+    write("new.csv", "text\nit purrs\nit chirps\nit barks\n")
+    answers = succeed("classify new.csv --keep all -o csv").text.splitlines()
+    rights = ("right", "", "birds", "")
+    rows = [f"{row},{right}\n" for row, right in zip(answers, rights, strict=True)]
+    write("answers.csv", "".join(rows))
+    by_right = ("--label-column", "right", "--backup")
+    failed = nbtext("update answers.csv", *by_right)
+    assert failed.status == 1
+    assert failed.notes[0] == (
+        "nbtext: answers.csv:2: the label is empty; "
+        "to skip documents without a label: --where 'right!='"
+    )
+    write("nbtext.joblib", old_model)
+    succeed("update answers.csv --where right!=", *by_right)
+    assert content("nbtext.joblib.1") == old_model
+    assert succeed("classify --text chirps").rows[0][1] == "birds"

@@ -233,5 +233,8 @@ def _resolve_label(
     if label is not None:
         label = split_label(label, reading.label_separator)
     if options.labelled and not label:
-        raise DocumentError("the label is empty")
+        skip_hint = None
+        if reading.layout.has_columns and reading.label_column:
+            skip_hint = f"to skip documents without a label: --where '{reading.label_column}!='"
+        raise DocumentError("the label is empty", hint=skip_hint)
     return label
