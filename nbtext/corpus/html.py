@@ -29,27 +29,42 @@ _HIDDEN_ELEMENTS = frozenset({b"template", b"noscript"})
 
 _MARKUP = re.compile(
     rb"""<(?:
-        # a tag
-        (?:(?=([sS](?i:cript|tyle))[\s/>])|)(/?[a-zA-Z][^\s/>]*+)
-        # its attributes; a quote mark without a second one is an ordinary character
-        (?:>|([^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+)[^>]*+(?:>|\Z))
-        # raw text up to its end tag
-        (?(1)(?:(?<=/>)|(?:[^<]++|<(?!/(?i:\1)[\s/>]))*+(?:</[^>]*+(?:>|\Z)|\Z)))
-    # a comment
+        # A tag. The group "raw" is set only for script and style.
+        (?:(?=(?P<raw>[sS](?i:cript|tyle))[\s/>])|)
+        (?P<tag>/?[a-zA-Z][^\s/>]*+)
+        # Its attributes. A quote mark without a second one is an ordinary character.
+        (?:
+            >
+        |   (?P<attributes>
+                [^>=]*+
+                (?:=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+)[^>=]*+)*+
+            )
+            [^>]*+(?:>|\Z)
+        )
+        # The content of script and style, and their end tag, unless the tag ends with "/>".
+        (?(raw)
+            (?:
+                (?<=/>)
+            |   (?:[^<]++|<(?!/(?i:(?P=raw))[\s/>]))*+
+                (?:</[^>]*+(?:>|\Z)|\Z)
+            )
+        )
+    # A comment. "<!-->" and "<!--->" are empty comments, and "--!>" ends a comment too.
     |   !--(?:-?>|(?:[^-]++|-(?!-!?\s*>))*+(?:--!?\s*>|\Z))
-    # a declaration, or an end tag without a name
+    # A declaration, or an end tag without a name.
     |   [!?/][^>]*+(?:>|\Z)
     )""",
     re.VERBOSE,
 )
 """A tag, a comment or a declaration, with the content of script and style elements.
 
-It never backtracks over a "<", so it takes linear time. As the HTML standard requires, an element
-or comment that is still open at the end of the input is dropped.
+It never backtracks over a "<", so it takes linear time. As the HTML standard requires, an
+incomplete tag, comment or declaration extends to the end of the input, and so does a script or
+style element without an end tag.
 """
 
 _LONG_REFERENCE = re.compile("&#(?=[0-9]{9})0*([0-9]{1,8})[0-9]*")
-"""A character reference of nine digits or more, with its first eight digits after zeros.
+"""A character reference of nine digits or more. Group 1 is the first eight after leading zeros.
 
 Python cannot convert more than 4,300 digits. Eight digits are enough, because a number of eight
 digits is beyond Unicode too.
@@ -60,29 +75,31 @@ _NO_BREAK_SPACE = "\xa0".encode()
 _META_CHARSET = re.compile(
     rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w.:+-]+)", re.IGNORECASE
 )
+"""A charset that is declared at most 200 bytes after "<meta". Group 1 is its label."""
+
 _META_CHARSET_MAX_BYTES = 1024
-"""Number of first bytes of a document that must contain the charset."""
+"""Number of first bytes of a document that are searched for its charset."""
 
 _MAX_CACHED_TAGS = 1 << 12
 _MAX_CACHED_TAG_BYTES = 32
-"""Limits of `_TagSpacing`, since mail may contain any number of invented tags."""
+"""Limits of the number and size of tags in `_TAG_SPACING`. Mail may contain any invented tags."""
 
 
 class _TagSpacing(dict[bytes | None, bytes]):
-    """The bytes that replace a tag in the text, by tag. They are computed when they are needed.
+    """The bytes that replace a tag in the text, by tag. A missing tag is added if there is room.
 
-    Inline tags, and comments (None), are replaced by nothing, all other tags by a space.
+    Inline tags are replaced by nothing, all other tags by a space.
     """
 
-    def __missing__(self, tag: bytes | None) -> bytes:
-        name = (tag or b"").lower().removeprefix(b"/")
-        spacing = b"" if tag is None or name in _INLINE_TAGS else b" "
+    def __missing__(self, tag: bytes) -> bytes:
+        name = tag.lower().removeprefix(b"/")
+        spacing = b"" if name in _INLINE_TAGS else b" "
         if len(self) < _MAX_CACHED_TAGS and len(name) < _MAX_CACHED_TAG_BYTES:
             self[tag] = spacing
         return spacing
 
 
-_TAG_SPACING = _TagSpacing()
+_TAG_SPACING = _TagSpacing({None: b""})  # None is a comment
 
 
 class HtmlDocument(NamedTuple):
@@ -100,8 +117,8 @@ class HtmlDocument(NamedTuple):
     @classmethod
     def from_markup(cls, markup: bytes) -> HtmlDocument:
         """Split a document at its tags."""
-        # After each text, `split` inserts the three groups of the pattern: the name of a script or
-        # style element, which is not used, the tag, and its attributes.
+        # After each text, `split` inserts the three groups of the pattern: "raw", which is not
+        # used, "tag" and "attributes".
         pieces: list[Any] = _MARKUP.split(markup)
         return cls(texts=pieces[::4], tags=pieces[2::4], attributes=pieces[3::4])
 
@@ -121,41 +138,41 @@ class HtmlDocument(NamedTuple):
         pieces = [b""] * (len(self.texts) + len(self.tags))
         pieces[::2] = texts
         pieces[1::2] = map(_TAG_SPACING.__getitem__, self.tags)
+        # Without other references than this, the slow `unescape` is not needed.
         text = b"".join(pieces).replace(b"&nbsp;", _NO_BREAK_SPACE)
         if b"&" not in text:
             return text
-        shortened = _LONG_REFERENCE.sub(r"&#\1", text.decode("utf-8", "replace"))
-        return unescape(shortened).encode("utf-8", "replace")
+        return unescape(_LONG_REFERENCE.sub(r"&#\1", text.decode())).encode()
 
     def _blank_dropped_texts(self, dropped_elements: frozenset[bytes]) -> Iterable[bytes]:
         """Yield each text; if it is inside a dropped element, yield an empty text instead."""
-        open_elements: list[bytes] = []
-        # How often each name is among the open elements: the list may be long.
+        open_dropped: list[bytes] = []
+        # Number of open dropped elements by name, because a search in a long list is slow.
         open_counts = Counter[bytes]()
         tags_after_texts = [*self.tags, None]  # no tag follows the last text
         for text, tag in zip(self.texts, tags_after_texts, strict=True):
-            yield b"" if open_elements else text
+            yield b"" if open_dropped else text
             name = (tag or b"").lower()
             if name in dropped_elements:
-                open_elements.append(name)
+                open_dropped.append(name)
                 open_counts[name] += 1
             elif name.startswith(b"/") and open_counts[name[1:]]:
-                # Close the element, and all elements that were opened inside it.
+                # Close the element, and all dropped elements that were opened inside it.
                 closed = b""
                 while closed != name[1:]:
-                    closed = open_elements.pop()
+                    closed = open_dropped.pop()
                     open_counts[closed] -= 1
 
 
 def find_meta_charset(markup: bytes) -> str | None:
     """Return the charset that a meta element declares; None if it is missing or unknown.
 
-    Also return None for a charset that does not encode ASCII as ASCII: an element in this charset
-    would not have been found. For the same reason, ignore a declaration near a NUL byte.
+    Also return None if the charset does not encode ASCII as ASCII, or if the first bytes contain a
+    NUL byte, as in UTF-16. Such a declaration is wrong, because the element was found as ASCII.
     """
-    start = markup[:_META_CHARSET_MAX_BYTES]
-    declaration = _META_CHARSET.search(start)
-    if declaration is None or b"\0" in start:
+    first_bytes = markup[:_META_CHARSET_MAX_BYTES]
+    declaration = _META_CHARSET.search(first_bytes)
+    if declaration is None or b"\0" in first_bytes:
         return None
     label = declaration[1].decode("ascii", "replace")
     codec = find_codec(label)
@@ -170,8 +187,9 @@ def decode_html(body: bytes, encoding: str) -> tuple[bytes, DecodingIssues]:
     >>> text.decode().split()
     ['café', 'au', 'lait']
 
-    If ``encoding`` is ``auto``, use the charset that a meta element declares, else see
-    `decode_text`. Raise `DocumentError` for bytes that are invalid in any other encoding.
+    If ``encoding`` is ``auto``, use the charset that a meta element declares. If no charset is
+    declared, detect the encoding as `decode_text` does. If ``encoding`` is another encoding, raise
+    `DocumentError` for bytes that are invalid in this encoding.
     """
     charset = find_meta_charset(body) if encoding == "auto" else None
     if charset is None:

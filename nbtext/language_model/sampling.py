@@ -24,7 +24,10 @@ ValueSampler = Callable[[np.random.Generator], Sequence[str | float | None]]
 
 
 def make_random_generator(seed: int, *stream: int) -> np.random.Generator:
-    """Return a random number generator that is independent of the generators of other streams."""
+    """Return a random number generator for a seed and a use, such as the draw of one class.
+
+    The numbers in ``stream`` identify the use. Generators of different uses are independent.
+    """
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=stream)))
 
 
@@ -36,14 +39,14 @@ class Categorical:
 
     def __init__(self, weights: Floats) -> None:
         self._cumulative_weights = np.cumsum(weights)
-        self._last_index = int(np.flatnonzero(weights)[-1])
+        self._last_positive_index = int(np.flatnonzero(weights)[-1])
 
     def draw(self, size: int, random: np.random.Generator) -> Ints:
         """Return independent draws, shape (size,), each by inversion of one random number."""
         thresholds = random.random(size) * self._cumulative_weights[-1]
         indices = np.searchsorted(self._cumulative_weights, thresholds, side="right")
-        # a threshold may be rounded up to the sum of all weights, beyond the last index
-        return np.minimum(indices, self._last_index)
+        # a threshold may be rounded up to the sum of all weights, which is beyond all indices
+        return np.minimum(indices, self._last_positive_index)
 
 
 def draw_coins(probability: Floats, random: np.random.Generator) -> Ints:
@@ -71,52 +74,65 @@ def draw_dirichlet(alpha: Floats, random: np.random.Generator) -> Floats:
 
 
 def draw_beta(a: Floats, b: Floats, random: np.random.Generator) -> Floats:
-    """Return θ ~ Beta(a, b), shape (n,), for a and b that are at least 0 and not both 0."""
-    # θ is the quotient of G(a) and G(a) + G(b)
-    log_heads = _draw_log_gamma_variates(a, random)
-    log_tails = _draw_log_gamma_variates(b, random)
-    with np.errstate(over="ignore"):
-        theta: Floats = 1 / (1 + np.exp(log_tails - log_heads))
+    """Return θ ~ Beta(a, b), shape (n,), for a and b that are at least 0 and not both 0.
+
+    θ = G(a) / (G(a) + G(b)), where G(s) is a gamma variate with the shape parameter s.
+    """
+    log_gamma_a = _draw_log_gamma_variates(a, random)
+    log_gamma_b = _draw_log_gamma_variates(b, random)
+    with np.errstate(over="ignore"):  # if the exponential is too large, θ is 0
+        theta: Floats = 1 / (1 + np.exp(log_gamma_b - log_gamma_a))
     return theta
 
 
-def _draw_log_gamma_variates(shape: Floats, random: np.random.Generator) -> Floats:
-    """Return log G(s) of gamma variates with the shape parameters s, by G(s) = G(s + 1) U^(1/s).
+def _draw_log_gamma_variates(shape_parameters: Floats, random: np.random.Generator) -> Floats:
+    """Return log G(s) for shape parameters s, shape (n,), by G(s) = G(s + 1) U^(1/s).
 
-    log G(0) is −inf. Source: G. Marsaglia, W. W. Tsang, A simple method for generating gamma
-    variables (2000), section 6.
+    U is uniform in [0, 1), and log G(0) is −inf. Source: G. Marsaglia, W. W. Tsang, A simple method
+    for generating gamma variables (2000), section 6.
     """
     with np.errstate(divide="ignore"):
-        log_variates = np.log(random.standard_gamma(shape + 1))
-        logs: Floats = log_variates + np.log(random.random(shape.size)) / shape
+        log_variates = np.log(random.standard_gamma(shape_parameters + 1))
+        log_uniform = np.log(random.random(shape_parameters.size))
+        logs: Floats = log_variates + log_uniform / shape_parameters
     return logs
 
 
 def compute_predictive_probabilities(
     models: LanguageModels, terms: Ints, label_index: int
 ) -> Floats:
-    """Return the estimates of φ_jk of selected terms in one class, shape (n,)."""
+    """Return the estimates of φ_jk, the probability of term j in class k, for one class.
+
+    ``terms`` are selected terms, shape (n,), and so is the result.
+    """
     statistics = models.statistics
     counts = expand_class_cells(statistics, statistics.cell_counts, label_index)[terms]
     return models.estimate_probability(terms, counts, models.class_tokens[label_index])
 
 
 def compute_dirichlet_posterior(models: LanguageModels, terms: Ints, label_index: int) -> Floats:
-    """Return m_jk + α_j of selected terms in one class, the posterior Dirichlet, shape (n,).
+    """Return the parameters m_jk + α_j of the posterior Dirichlet of one class, shape (n,).
 
-    Not for maximum likelihood, which has no prior. If ``terms`` are not all selected terms, the
+    m_jk is the count of term j in class k, and α_j the parameter of the prior. Maximum likelihood
+    has no prior, so it is not supported. If ``terms`` are only some of the selected terms, the
     result is the Dirichlet of φ given that a token is one of ``terms``.
     """
     statistics = models.statistics
     counts = expand_class_cells(statistics, statistics.cell_counts, label_index)[terms]
-    mode_shift = float(models.estimate == "map")  # α_j is the pseudo-count, or under MAP 1 more
-    return counts + models.compute_pseudo_counts(terms) + mode_shift
+    parameters = counts + models.compute_pseudo_counts(terms)
+    if models.estimate == "map":
+        parameters += 1  # the pseudo-count of MAP is α_j − 1
+    return parameters
 
 
 def expand_class_cells(
     statistics: ClassStatistics, cell_values: Numbers, label_index: int
 ) -> Floats:
-    """Return the values of the cells of one class, 0 for terms without a cell, shape (n_terms,)."""
+    """Return a value for each term in one class, shape (n_terms,).
+
+    A cell is a pair of a term and a class that occur together. ``cell_values`` has the value of
+    each cell of the statistics. The value of a term without a cell is 0.
+    """
     class_cells = np.flatnonzero(statistics.cell_classes == label_index)
     term_values = np.zeros(statistics.n_terms)
     term_values[statistics.cell_terms[class_cells]] = cell_values[class_cells]

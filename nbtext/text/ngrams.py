@@ -1,6 +1,6 @@
 """Make n-grams of adjacent terms, and character n-grams of words.
 
-Terms are adjacent if no other term is between them; dropped stop words may be.
+Terms are adjacent if no other term is between them. Dropped stop words do not separate terms.
 
 Character n-grams are counted in addition to words, so that words with similar spelling share terms.
 As in fastText (P. Bojanowski, E. Grave, A. Joulin, T. Mikolov, Enriching word vectors with subword
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.text.analyzer import UNKNOWN_TERM, Analyzer, TermSequence
+from nbtext.text.analyzer import UNKNOWN_TERM, Analyzer, TermSequence, keep_words
 from nbtext.text.surface_forms import RUNS, WORDS
 
 if TYPE_CHECKING:
@@ -30,38 +30,39 @@ if TYPE_CHECKING:
     """Returns the ids of n-grams, given the ids of their (n − 1)-grams and of their last terms."""
 
 WILDCARD = "*"
-"""Marks where the word continues. Every character n-gram has at least one wildcard."""
+"""Stands for any characters, or for none. Every character n-gram has at least one wildcard."""
 
 _NO_NGRAM = -2
-"""Stands for an n-gram that would cross the end of a document."""
+"""Marks an n-gram that would cross the end of a document."""
 
 
 def add_ngrams(
     sequence: TermSequence, order: int, find_pairs: FindPairs, n_starts: int | None = None
 ) -> TermSequence:
-    """Return the sequence with its 2- to ``order``-grams, each after its first term.
+    """Return the terms of a sequence and its 2- to ``order``-grams.
 
-    An n-gram is the pair of an (n − 1)-gram and the last term. ``find_pairs`` returns the id of the
-    n-gram, or `UNKNOWN_TERM`. With ``n_starts``, return only terms and n-grams that start with the
-    first ``n_starts`` terms.
+    Each term is followed by the n-grams that start with the term, by ascending n. An n-gram is the
+    pair of an (n − 1)-gram and the last term. If both are known, ``find_pairs`` returns the id of
+    the n-gram, or `UNKNOWN_TERM`. With ``n_starts``, return only terms and n-grams that start with
+    the first ``n_starts`` terms.
     """
-    if order == 1:
-        return sequence
     documents, terms = sequence
-    # Element i of a column is the id of the n-gram that starts with term i.
+    # A column for each n. Element i is the id of the n-gram that starts with term i.
     columns = [terms]
     for n in range(2, order + 1):
         n_ngrams = max(terms.size - (n - 1), 0)
         prefixes = columns[-1][:n_ngrams]
         last_terms = terms[n - 1 :]
         is_within_document = documents[n - 1 :] == documents[:n_ngrams]
+        # `UNKNOWN_TERM` and `_NO_NGRAM` are negative.
         has_known_parts = is_within_document & (prefixes >= 0) & (last_terms >= 0)
         column = np.full(terms.size, _NO_NGRAM)
         ngrams = column[:n_ngrams]  # a view
         ngrams[is_within_document] = UNKNOWN_TERM
         ngrams[has_known_parts] = find_pairs(prefixes[has_known_parts], last_terms[has_known_parts])
         columns.append(column)
-    ids = np.stack(columns, axis=1)[:n_starts].ravel()  # term by term
+    rows = np.stack(columns, axis=1)[:n_starts]  # a row of ids for each first term
+    ids = rows.ravel()
     is_id = ids != _NO_NGRAM
     start_documents = np.repeat(documents[:n_starts], order)
     return TermSequence(start_documents[is_id], ids[is_id])
@@ -70,24 +71,24 @@ def add_ngrams(
 def make_char_ngrams(word: str, sizes: range) -> list[str]:
     """Return the character n-grams of a word, by ascending n, then in order.
 
-    An n-gram at the start or the end of the word has n − 1 characters, because the mark there
-    counts as a character.
+    An n-gram at the start or the end of the word has n − 1 characters of the word, because the mark
+    there counts as a character. For n = 1 there is no such n-gram.
 
     >>> make_char_ngrams("apple", range(4, 6))
     ['app*', '*appl*', '*pple*', '*ple', 'appl*', '*apple*', '*pple']
     """
     ngrams = []
     for n in sizes:
-        n_at_edge = n - 1
-        if n_at_edge > len(word):
-            break
-        if n_at_edge:
-            ngrams.append(word[:n_at_edge] + WILDCARD)
+        n_edge_chars = n - 1
+        if n_edge_chars > len(word):
+            break  # the word is too short for n-grams of this size and more
+        if n_edge_chars:
+            ngrams.append(word[:n_edge_chars] + WILDCARD)
         ngrams += [
             f"{WILDCARD}{word[start : start + n]}{WILDCARD}" for start in range(len(word) - n + 1)
         ]
-        if n_at_edge:
-            ngrams.append(WILDCARD + word[-n_at_edge:])
+        if n_edge_chars:
+            ngrams.append(WILDCARD + word[-n_edge_chars:])
     return ngrams
 
 
@@ -106,7 +107,8 @@ def parse_ngram_sizes(span: str) -> range:
 class CharNgramAnalyzer(Analyzer):
     """Turns texts into character n-grams of their normalised words, without stop words.
 
-    In scripts without spaces, each whole run is a word, unless ``unspaced`` is `WORDS`.
+    If ``unspaced`` is `WORDS`, runs of scripts without spaces are not split from the form that
+    contains them. For any other value, each run is a word, as with `RUNS`.
     """
 
     def __init__(
@@ -118,11 +120,11 @@ class CharNgramAnalyzer(Analyzer):
     ) -> None:
         if unspaced != WORDS:
             unspaced = RUNS
-        super().__init__(stop_words, stem=list, find_terms=find_terms, unspaced=unspaced)
+        super().__init__(stop_words, stem=keep_words, find_terms=find_terms, unspaced=unspaced)
         self._sizes = sizes
 
     def extract_terms(self, forms: list[str]) -> tuple[list[str], list[int]]:
-        """Return the character n-grams of surface forms in order, and their number by form."""
+        """Return the character n-grams of surface forms in order, and their number in each form."""
         words, n_words = self.extract_words(forms)
         ngrams: list[str] = []
         n_ngrams = []
