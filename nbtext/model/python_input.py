@@ -37,13 +37,16 @@ if TYPE_CHECKING:
     Text = str | bytes | Mapping[str, object]
     Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
-COUNTS_WORDS_MESSAGE = "nbtext counts words itself"
-"""Start of the message for numbers instead of texts."""
+_NUMBERS_REFUSAL = "nbtext counts words itself"
+"""Explains why numbers instead of texts are invalid."""
 
 TEXT_KEY = "text"
 """Key of the text in documents that are mappings. The other keys are fields and attributes."""
 
 _COLLECTION_TYPES = (list, tuple, set, frozenset, np.ndarray)
+
+_NUMBER_KINDS = "biufc"
+"""Kinds of numpy types of numbers: booleans, integers with and without sign, floats, complex."""
 
 
 class IndicatorFormat(NamedTuple):
@@ -53,7 +56,7 @@ class IndicatorFormat(NamedTuple):
     """Label of each column."""
     is_sparse: bool
 
-    # The result is an array, or a matrix of scipy, which has no types.
+    # Any: the result may be a matrix of scipy, which has no annotations.
     def to_matrix(self, members: Mask, classes: Array) -> Any:  # noqa: ANN401
         """Return the matrix of label sets, shape (n_docs, n_columns).
 
@@ -70,14 +73,14 @@ class IndicatorFormat(NamedTuple):
 
 
 class InputLabels:
-    """Labels of one type, as an iterable of the names of their classes.
+    """Labels of one type. Iterating over them yields class names.
 
     ``kind`` is the type of the labels. If it is None, the iteration sets it to the type of the
     first label. The iteration raises `UsageError` for a label of another type. ``indicator`` is the
     format of an indicator matrix, a matrix of 0 and 1 with one column for each label, or None.
     """
 
-    # An iterable, or a matrix, which has no types.
+    # Any: the labels may be a matrix of scipy or a data frame of pandas, without annotations.
     def __init__(self, labels: Any, kind: str | None = None) -> None:  # noqa: ANN401
         _require_collection(labels, "label")
         self._labels = labels
@@ -92,11 +95,11 @@ class InputLabels:
         columns = list(getattr(labels, "columns", column_numbers))  # the names in a data frame
         is_sparse = hasattr(labels, "toarray")
         matrix = labels.toarray() if is_sparse else np.asarray(labels)
-        if matrix.shape[1:] == (1,):
+        if matrix.ndim == 2 and len(columns) == 1:
             self._labels = matrix[:, 0].tolist()
         elif matrix.ndim == 2 and np.isin(matrix, (0, 1)).all():
             self.indicator = IndicatorFormat(columns, is_sparse)
-            self._labels = (list(compress(columns, row)) for row in matrix)
+            self._labels = [list(compress(columns, row)) for row in matrix]
         else:
             raise UsageError(
                 "labels in two dimensions are 0 or 1",
@@ -106,28 +109,30 @@ class InputLabels:
     def __iter__(self) -> Iterator[DocumentLabel]:
         """Yield the class name of each label; for a list, tuple or set, the set of class names."""
         for position, label in enumerate(self._labels):
-            if isinstance(label, _COLLECTION_TYPES):
-                yield self._read_label_set(tuple(label))
-                continue
-            kind = _find_label_kind(label, position)
-            if self.kind is None:
-                self.kind = kind
-            if kind != self.kind:
-                raise UsageError(
-                    f"the label {label!r} is not a {self.kind}, and other labels are",
-                    where=f"labels[{position}]",
-                    hint="use one type for all labels",
-                )
-            # Equal labels of different types, such as 1 and numpy.int8(1), are one class.
-            label_of_kind = LABEL_KINDS[kind](str(label))
-            yield clean_label(str(label_of_kind))
+            yield self._read_label(label, position)
 
-    def _read_label_set(self, labels: tuple[object, ...]) -> DocumentLabel:
-        """Return the set of the class names of labels, and set `kind` if it is None."""
-        members = InputLabels(labels, self.kind)
-        names = make_label_set(name for label in members for name in list_labels(label))
-        self.kind = members.kind  # the iteration may have set it
-        return names
+    # Any: the label may be of any type.
+    def _read_label(self, label: Any, position: int) -> DocumentLabel:  # noqa: ANN401
+        """Return the class name of a label, or the set of class names, and set a missing `kind`."""
+        if isinstance(label, _COLLECTION_TYPES):
+            names: list[str] = []
+            for member_position, member in enumerate(label):
+                names += list_labels(self._read_label(member, member_position))
+            return make_label_set(names)
+
+        kind = _find_label_kind(label, position)
+        if self.kind is None:
+            self.kind = kind
+        if kind != self.kind:
+            raise UsageError(
+                f"the label {label!r} is not a {self.kind}, and other labels are",
+                where=f"labels[{position}]",
+                hint="use one type for all labels",
+            )
+        # Equal labels of different types, such as 1 and numpy.int8(1), are one class, so convert
+        # them to the type of Python.
+        parse_label = LABEL_KINDS[kind]
+        return clean_label(str(parse_label(str(label))))
 
 
 def _find_label_kind(label: object, position: int) -> str:
@@ -154,7 +159,7 @@ class TypedClasses(NamedTuple):
     classes: Array
     """Sorted, shape (n_classes,)."""
     order: Ints
-    """Index of each class among the sorted class names, shape (n_classes,)."""
+    """Index of each class in the names of `from_names`, shape (n_classes,)."""
 
     @classmethod
     def from_names(cls, names: Names, kind: str) -> TypedClasses:
@@ -163,10 +168,12 @@ class TypedClasses(NamedTuple):
         If a name is no label of this kind, because files added classes of another kind to the
         model, all labels are texts.
         """
+        # An array of texts of fixed width would drop NUL characters at the end.
         dtype = object if kind == "text" else None
+        parse_label = LABEL_KINDS[kind]
         try:
-            classes = np.array([LABEL_KINDS[kind](name) for name in names], dtype)
-        except (KeyError, ValueError):
+            classes = np.array([parse_label(name) for name in names], dtype)
+        except (KeyError, ValueError):  # KeyError: neither True nor False
             return cls.from_names(names, "text")
         order = np.argsort(classes, kind="stable")
         return cls(kind, classes[order], order)
@@ -217,10 +224,11 @@ def iter_labelled_documents(
         units = next(weight_units, None)
         if units is None:
             raise UsageError(
-                "there are fewer weights than texts", hint=("pass one weight for each text")
+                "there are fewer weights than texts", hint="pass one weight for each text"
             )
         n_texts += 1
         if units > 0:
+            # The content is the text, or the text, the fields and the values.
             yield Document(str(n_texts), label, *content, weight=units)  # type: ignore[misc]
     if not n_texts:
         raise UsageError("there are no texts")
@@ -229,9 +237,10 @@ def iter_labelled_documents(
 
 
 def _to_weight_units(weights: Iterable[float]) -> Iterator[int]:
-    """Yield weights in thousandths; raise `UsageError` for an invalid weight."""
+    """Yield weights in thousandths, rounded; raise `UsageError` for an invalid weight."""
     for position, weight in enumerate(weights):
         is_number = isinstance(weight, (int, float, np.number))
+        # `parse_weight` parses texts with at most three decimals.
         text = f"{weight:.3f}" if is_number else str(weight)
         try:
             yield parse_weight("sample_weight", text)
@@ -242,7 +251,7 @@ def _to_weight_units(weights: Iterable[float]) -> Iterator[int]:
 
 
 def iter_contents(texts: Iterable[Text], reading: Reading) -> Iterator[tuple[Any, ...]]:
-    """Yield the content of each document: its text in valid UTF-8, its fields and its values.
+    """Yield the content of each document: its text in valid UTF-8, its fields and attribute values.
 
     If the reading has no fields and no attributes, the content is only the text. Raise `UsageError`
     for one text instead of a collection, and for an invalid document, with its position.
@@ -293,7 +302,7 @@ def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
     If the reading has fields or attributes, the rows of a data frame are returned as mappings, with
     a warning of unread columns. All other arrays and data frames of two dimensions must have a
     single column, of texts. Raise `UsageError` for one text instead of a collection, for a
-    missing column, and for the numbers of a vectoriser.
+    missing column, and for a matrix of numbers, such as a vectoriser returns.
     """
     _require_collection(texts, "text")
     shape: tuple[int, ...] = getattr(texts, "shape", ())
@@ -301,10 +310,13 @@ def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
         return texts
     keys = (*_list_fields(reading), *Attributes.from_settings(reading).names)
     if keys and hasattr(texts, "iterrows"):
-        return _read_frame(texts, keys, needs_text=bool(reading.tag_fields))
-    if shape[0] and not keys and _has_numbers(texts):
+        has_fields = bool(reading.tag_fields)
+        return _read_frame(texts, keys, needs_text=has_fields)  # fields accompany a text
+    rows_are_texts = not keys
+    has_rows = shape[0] > 0  # an empty array may have a type of numbers
+    if rows_are_texts and has_rows and _has_numbers(texts):
         raise UsageError(
-            f"{COUNTS_WORDS_MESSAGE}; pass texts",
+            f"{_NUMBERS_REFUSAL}; pass texts",
             hint=(
                 "remove CountVectorizer, TfidfVectorizer or any other step that makes numbers of "
                 "texts"
@@ -320,16 +332,16 @@ def extract_rows(texts: Iterable[Text], reading: Reading) -> Iterable[Any]:
 
 def _has_numbers(matrix: object) -> bool:
     """Return whether a matrix is sparse, or has a type of numbers."""
-    return hasattr(matrix, "toarray") or np.asarray(matrix).dtype.kind in "biufc"
+    return hasattr(matrix, "toarray") or np.asarray(matrix).dtype.kind in _NUMBER_KINDS
 
 
-# pandas is not imported, so its types are not available.
+# Any: pandas is not imported, so its types are not available.
 def _read_frame(frame: Any, keys: Names, *, needs_text: bool) -> Any:  # noqa: ANN401
     """Return the rows of a data frame of pandas as mappings.
 
-    Raise `UsageError` if the frame lacks the column of a key. Also raise it if the frame has unread
-    columns but lacks the column of the text, and if ``needs_text`` is set or an unread column seems
-    to contain texts.
+    Raise `UsageError` if the frame lacks a required column. The columns of the keys are required.
+    The column of the text is required too if some column is unread and ``needs_text`` is set, or if
+    an unread column seems to contain texts.
     """
     frame = frame.rename(columns=str)
     columns = frame.columns.tolist()
@@ -401,7 +413,7 @@ def _to_utf8(text: object) -> bytes:
         return clean_text(text.encode("utf-8", "replace"))
     if isinstance(text, bytes):
         return clean_text(text.decode("utf-8", "replace").encode())
-    hint = COUNTS_WORDS_MESSAGE
+    hint = _NUMBERS_REFUSAL
     if _is_missing(text):
         hint = "remove the document, or pass an empty text"
     raise UsageError(

@@ -48,7 +48,7 @@ _NO_TERM = -2
 _NEW = -3
 """The form is not analysed yet."""
 _FIRST_ROW_CODE = -4
-"""The form has several terms, in row 0 of `Analyzer._term_rows`. Row r has code ``_FIRST_ROW_CODE - r``."""
+"""The form has several terms, in row 0 of `Analyzer._term_rows`. The code of row r is less by r."""
 
 _PLAIN_BYTE, _SEPARATOR_BYTE, _OTHER_BYTE = range(3)
 """Kinds of bytes: ASCII letters and digits, `FORM_SEPARATOR`, and all other bytes."""
