@@ -91,7 +91,7 @@ class Answer(NamedTuple):
     ranked: tuple[RankedClass, ...] = ()
     """The most probable classes, as many as requested, or the classes of the prediction set."""
     columns: tuple[str, ...] = ()
-    """Values of the columns of the document that the output repeats."""
+    """The document's values in the columns that the output repeats."""
     model: str | None = None
     """Fingerprint of the model; None if the model was not loaded from a file."""
 
@@ -108,11 +108,11 @@ class Answer(NamedTuple):
 
 @dataclass()
 class AnswerCounts:
-    """Numbers of answers in a stream that abstain, or whose documents have no known terms."""
+    """Numbers of answers in a stream that abstain, and that predict without known terms."""
 
     n_abstained: int = 0
     n_without_known_terms: int = 0
-    """Answers to documents that contain no term of the model, which all get the same prediction."""
+    """Predictions for documents that contain no term of the model, which are all the same."""
 
     def observe(self, answers: Iterable[Answer]) -> Iterator[Answer]:
         """Yield the answers unchanged, and count each answer when it is yielded."""
@@ -125,7 +125,10 @@ class AnswerCounts:
 
 
 class ScoredBlock(NamedTuple):
-    """Consecutive documents with the fields of `ScoredTexts`, one row for each document."""
+    """Consecutive documents, and the fields of `ScoredTexts` in the same order.
+
+    Each field has a row for each document.
+    """
 
     documents: list[Document]
     scores: Floats
@@ -167,7 +170,8 @@ def score_documents(
         for start in range(0, len(block), model.max_block_documents):
             documents_to_score = block[start : start + model.max_block_documents]
             rows = np.arange(start, start + len(documents_to_score))
-            yield ScoredBlock(documents_to_score, *model.score_counts(counts.take(rows)))
+            scored = model.score_counts(counts.take(rows))
+            yield ScoredBlock(documents_to_score, *scored)
 
 
 def explain_missing_terms(document: Document) -> str:
@@ -185,30 +189,35 @@ class _Ranking(NamedTuple):
 
 
 def _rank_classes(
-    block: ScoredBlock, classes: list[str], top_k: int, sets: ClassSets | None
+    block: ScoredBlock, classes: list[str], top_k: int, set_predictor: ClassSets | None
 ) -> Iterator[_Ranking]:
     """Yield the ranking of each document of a block.
 
-    ``sets`` predicts the members. The ranked classes are the ``top_k`` most probable classes, or if
-    ``top_k`` is 0, the members.
+    ``set_predictor`` predicts the members. The ranked classes are the ``top_k`` most probable
+    classes, or if ``top_k`` is 0, the members.
     """
-    if not top_k and sets is None:  # no class is needed, and sorting the classes takes long
+    # Sorting the classes takes long.
+    is_order_needed = top_k > 0 or set_predictor is not None
+    if not is_order_needed:
         yield from repeat(_Ranking(), len(block.documents))
         return
     orders = np.argsort(-block.log_posterior, axis=1, kind="stable")
     probabilities = np.exp(block.log_posterior)
     log_odds = block.posterior.compute_log_odds()
-    is_member = None if sets is None else sets.predict_mask(block.log_posterior)
+    is_member = None
+    if set_predictor is not None:
+        is_member = set_predictor.predict_mask(block.log_posterior)
 
     def list_ranked(row: int, class_indices: Ints) -> tuple[RankedClass, ...]:
         """Return classes of the document in ``row``, in the order of ``class_indices``."""
-        columns = (
+        fields = zip(
             [classes[index] for index in class_indices.tolist()],
             probabilities[row, class_indices].tolist(),
             block.scores[row, class_indices].tolist(),
             log_odds[row, class_indices].tolist(),
+            strict=True,
         )
-        return tuple(map(RankedClass, *columns))
+        return tuple(map(RankedClass._make, fields))
 
     for row, order in enumerate(orders):
         members: tuple[RankedClass, ...] = ()
@@ -255,9 +264,9 @@ def iter_answers(
     """
     # Multi-label models predict sets even without ``sets``.
     set_predictor = model.posterior_type.select_set_predictor(rule, sets)
-    add_labels = _add_class
+    add_labels = _add_single_class
     if set_predictor is not None:
-        add_labels = _add_class_set if model.posterior_type.is_exclusive else _add_label_set
+        add_labels = _add_prediction_set if model.posterior_type.is_exclusive else _add_multi_labels
     for block in scored_blocks:
         decision = block.posterior.decide(rule)
         is_typical = np.ones(len(block.documents), np.bool_)
@@ -266,6 +275,7 @@ def iter_answers(
         expected_costs: Iterable[float | None] = repeat(None)
         if rule.costs is not None:
             expected_costs = decision.expected_costs.tolist()
+        # One iterable for each field, in the order of the fields.
         scored_documents = map(
             _ScoredDocument,
             block.documents,
@@ -288,8 +298,8 @@ def _build_answer(
 ) -> Answer:
     """Return the answer to a document.
 
-    ``add_labels`` is `_add_class`, `_add_class_set` or `_add_label_set`. It returns the answer with
-    the predicted labels, or with the reason to abstain.
+    ``add_labels`` is `_add_single_class`, `_add_prediction_set` or `_add_multi_labels`. It returns
+    the answer with the predicted labels, or with the reason to abstain.
     """
     document = scored.document
     if document.problem is not None:
@@ -308,7 +318,7 @@ def _build_answer(
     if not scored.n_known_tokens:
         answer = answer._replace(notice=explain_missing_terms(document))
     answer = add_labels(answer, scored, classes)
-    if answer.abstained is not None:
+    if answer.abstained is not None:  # notices are only for predictions
         return answer._replace(notice=None)
     return answer
 
@@ -320,12 +330,11 @@ def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) ->
     that are less likely per token. Raise `UsageError` if the model has no likelihoods of training
     documents.
     """
-    # The log-likelihood per token and the number of tokens of each text, or None.
-    per_token = compute_log_likelihood_per_token(
+    likelihoods_and_tokens = compute_log_likelihood_per_token(
         model.classifier, scored.scores, scored.lengths, scored.unknown_tokens
     )
     typicality = model.parameters.typicality
-    if typicality is None or per_token is None:
+    if typicality is None or likelihoods_and_tokens is None:
         raise UsageError(
             "the model has no typicality",
             hint=(
@@ -333,13 +342,14 @@ def measure_typicality(model: FittedModel, scored: ScoredTexts | ScoredBlock) ->
                 "sample of at least 50 documents, without columns of attributes"
             ),
         )
-    return typicality.compute_proportion_below(*per_token)
+    per_token, n_tokens = likelihoods_and_tokens
+    return typicality.compute_proportion_below(per_token, n_tokens)
 
 
-def _add_class(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
+def _add_single_class(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
     """Return the answer with the predicted class, or with the reason to abstain.
 
-    The notice of a document without known terms is the first reason.
+    If the document has no known terms, the notice is the reason.
     """
     index = scored.class_index
     if index >= 0:
@@ -350,7 +360,7 @@ def _add_class(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> A
     return answer._replace(abstained=reason)
 
 
-def _add_class_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
+def _add_prediction_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
     """Return the answer with a prediction set of classes, or with the reason to abstain."""
     members = scored.ranking.members
     if not members:
@@ -362,7 +372,7 @@ def _add_class_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) 
     return answer
 
 
-def _add_label_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
+def _add_multi_labels(answer: Answer, scored: _ScoredDocument, classes: list[str]) -> Answer:
     """Return the answer with the labels of a multi-label document, or the reason to abstain."""
     del classes  # only the other `add_labels` functions need the classes
     members = scored.ranking.members
@@ -372,7 +382,7 @@ def _add_label_set(answer: Answer, scored: _ScoredDocument, classes: list[str]) 
 
 
 def _add_members(answer: Answer, members: tuple[RankedClass, ...]) -> Answer:
-    """Return the answer with the labels and probabilities of these classes."""
+    """Return the answer with the labels and probabilities of the members of its set."""
     return answer._replace(
         labels=tuple(member.label for member in members),
         probabilities=tuple(member.probability for member in members),

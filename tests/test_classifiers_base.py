@@ -31,7 +31,7 @@ from nbtext.classifiers.base import (
 )
 from nbtext.classifiers.held_out import (
     fit_classifier_calibration,
-    make_textbook_calibration,
+    make_neutral_calibration,
     score_held_out_sample,
 )
 from nbtext.errors import UsageError
@@ -202,4 +202,4 @@ def test_minimal_classifier_scores_held_out_documents_by_folds_and_is_calibrated
     known = unseen.take_known_classes()
     found = fit_classifier_calibration(silent, known.scores, known.truth, known.lengths, None)
     assert found.compute_log_posterior(known.scores, known.lengths).shape == (3, 2)
-    assert make_textbook_calibration(silent) is UNCALIBRATED
+    assert make_neutral_calibration(silent) is UNCALIBRATED

@@ -1,7 +1,7 @@
-"""Scores of documents by models that were estimated without them, and calibration by these scores.
+"""Score held-out documents, and calibrate a classifier by their scores.
 
-Documents are held out one by one if their counts can be subtracted exactly (leave-one-out), or else
-by folds.
+A document is scored by a model that was estimated without this document. Documents are held out one
+by one (leave-one-out) if their counts can be subtracted exactly, or else by folds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HELD_OUT_STRIDE = 5
 """`split_held_out` holds out every fifth document."""
 
 HELD_OUT_FOLDS = 10
-"""Folds of `score_by_folds` for classifiers that follow from counts."""
+"""Folds of `score_by_folds` for classifiers that are estimated from counts alone."""
 
 HELD_OUT_FOLDS_OF_DOCUMENTS = 5
 """Folds of `score_by_folds` where each fold costs a pass over all documents."""
@@ -60,7 +60,7 @@ def split_held_out(documents: CountedDocuments) -> tuple[Ints, Ints]:
     of a class are in the order of their hashes.
     """
     rows = np.arange(len(documents))
-    # The middle document of every five, so that a class of three documents may have one too.
+    # With this remainder, a document is held out even if there are only three documents.
     is_held_out = rows % HELD_OUT_STRIDE == HELD_OUT_STRIDE // 2
     return rows[~is_held_out], rows[is_held_out]
 
@@ -71,8 +71,9 @@ def score_held_out_sample(
 ) -> HeldOutScores:
     """Score each document of the sample by a model that was estimated without it.
 
-    Use leave-one-out, or folds if leave-one-out is not exact or labels select the terms. A
-    classifier that held out documents to fit parameters of its own returns their scores instead.
+    Use leave-one-out, or folds if leave-one-out is not exact or labels select the terms. Some
+    classifiers register another function, which returns the scores of the documents that were held
+    out to fit parameters.
     """
     weight_unit = training.statistics.weight_unit
     is_exact = classifier.is_leave_one_out_exact(training.settings, weight_unit)
@@ -89,26 +90,21 @@ def score_by_folds(
     A fold is removed from the statistics and from the documents. The smoothing, and terms that are
     selected without labels, stay the same as for all documents.
     """
-    documents = None
-    sample_rows = np.empty(0, np.int64)  # not used without documents
-    n_folds = HELD_OUT_FOLDS
-    if needs_documents(training.settings) and training.documents is not None:
-        documents = training.documents
-        sample_rows = documents.find_sample_rows(sample)
-        n_folds = HELD_OUT_FOLDS_OF_DOCUMENTS
+    documents = training.documents if needs_documents(training.settings) else None
+    sample_rows = None if documents is None else documents.find_sample_rows(sample)
+    n_folds = HELD_OUT_FOLDS if documents is None else HELD_OUT_FOLDS_OF_DOCUMENTS
     # The sample is in the order of hashes, so the folds are random.
     fold_indices = np.arange(len(sample)) % n_folds
-    subsets = Subsets(training.statistics.table, sample)
+    sample_counts = Subsets(training.statistics.table, sample)
     fold_scores = []
     for fold in range(min(n_folds, len(sample))):  # further folds are empty
         rows = np.flatnonzero(fold_indices == fold)
         remaining_documents = None
-        if documents is not None:
+        if documents is not None and sample_rows is not None:
             remaining_rows = np.delete(np.arange(len(documents)), sample_rows[rows])
             remaining_documents = documents.take(remaining_rows)
-        statistics = estimate_statistics(
-            subsets.exclude_documents(rows), training.statistics.weights
-        )
+        remaining_counts = sample_counts.exclude_documents(rows)
+        statistics = estimate_statistics(remaining_counts, training.statistics.weights)
         scores = score_held_out_documents(
             classifier, training, sample.take(rows), statistics, remaining_documents
         )
@@ -128,7 +124,8 @@ def score_held_out_documents(
 
     ``statistics`` count the remaining documents. A classifier that needs documents also gets
     ``remaining_documents``. If no class is possible without the held-out documents, all
-    scores are −inf.
+    scores are −inf. This is the default; other classifiers register functions that may call
+    `score_with_refit` too.
     """
     return score_with_refit(classifier, training, held_out, statistics, remaining_documents)
 
@@ -146,7 +143,8 @@ def score_with_refit(
     """
     matrix = held_out.matrix
     prior_weights = compute_prior_weights(training.settings.class_prior, statistics)
-    if prior_weights.any():
+    is_any_class_possible = prior_weights.any()
+    if is_any_class_possible:
         remaining_training = replace(
             training,
             statistics=statistics,
@@ -156,7 +154,7 @@ def score_with_refit(
         )
         model = classifier.refit(remaining_training)
         scores, lengths = model.joint_log_likelihood(matrix)
-    else:  # No class is possible.
+    else:
         scores = np.full((len(held_out), statistics.n_classes), -np.inf)
         lengths = np.zeros(len(held_out), np.int64)
     truth = held_out.to_document_labels(statistics.n_classes)
@@ -170,8 +168,8 @@ def score_with_refit(
     )
 
 
-def make_textbook_calibration(classifier: Classifier) -> Calibration:
-    """Return the calibration that changes no score: T = 1, and independent labels."""
+def make_neutral_calibration(classifier: Classifier) -> Calibration:
+    """Return the calibration that changes no score: a temperature of 1, or independent labels."""
     training = classifier.training
     if training.statistics.posterior_type.is_exclusive:
         return UNCALIBRATED
@@ -190,8 +188,8 @@ def fit_classifier_calibration(
     """Fit a calibration to held-out documents.
 
     ``scores`` are on the scale of log-probabilities, shape (n_docs, n_classes). ``lengths`` are
-    tokens that count, ``weights`` document weights, both of shape (n_docs,). Labels of
-    multi-label documents are calibrated jointly.
+    numbers of tokens that the classifier uses, and ``weights`` are document weights, both of shape
+    (n_docs,). Labels of multi-label documents are calibrated jointly.
     """
     training = classifier.training
     if training.statistics.posterior_type.is_exclusive:

@@ -44,8 +44,12 @@ They are all control bytes except BEL, BS, white space and ESC, as in the progra
 _MAX_STRAY_BINARY_BYTES = 4
 """Number of `_BINARY_BYTES` that a text of any length may contain by accident."""
 
-_BYTES_PER_BINARY_BYTE = 20
+_MIN_BYTES_PER_BINARY_BYTE = 20
 """A text may have one of the `_BINARY_BYTES` in 20 bytes; compressed data has about one in ten."""
+
+_SELECT_JIS_X_0208 = b"\x1b$B"
+_SELECT_JIS_X_0213 = b"\x1b$(Q"
+"""Escape sequences of ISO-2022-JP that select a character set."""
 
 _SIGNATURES = {
     rb"\x89PNG\r\n\x1a\n": "a PNG image",
@@ -95,8 +99,11 @@ NO_DECODING_ISSUES = DecodingIssues()
 
 def merge_decoding_issues(issues: Iterable[DecodingIssues]) -> DecodingIssues:
     """Return the issues that at least one part of a text has; no issues if there are no parts."""
-    # Each tuple from zip has the values of one field for all parts.
-    return DecodingIssues(*map(any, zip(*issues, strict=True)))
+    parts = list(issues)
+    return DecodingIssues(
+        is_transcoded=any(part.is_transcoded for part in parts),
+        has_replacements=any(part.has_replacements for part in parts),
+    )
 
 
 def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
@@ -111,13 +118,14 @@ def to_utf8(body: bytes, encoding: str) -> tuple[bytes, bool]:
             return body, False
         return body.decode("cp1252", "replace").encode(), True
     try:
-        return body.decode(encoding, UNDEFINED_AS_CONTROLS).encode("utf-8", "replace"), False
+        text = body.decode(encoding, errors=UNDEFINED_AS_CONTROLS)
+        return text.encode("utf-8", "replace"), False
     except UnicodeError as problem:
         if isinstance(problem, UnicodeDecodeError):
-            position = f"at byte {problem.start}"
-        else:
-            position = f"({problem})"
-        raise DocumentError(f"not valid {encoding} {position}", hint="see --encoding") from None
+            detail = f"at byte {problem.start}"
+        else:  # some codecs raise `UnicodeError` without a position
+            detail = f"({problem})"
+        raise DocumentError(f"not valid {encoding} {detail}", hint="see --encoding") from None
     except (LookupError, ValueError):  # ValueError: the name contains a zero byte
         raise UsageError(f"{encoding} is not a text encoding", hint="see --encoding") from None
 
@@ -155,6 +163,7 @@ def normalize_plain_lines(content: bytes) -> bytes | None:
         return None
     content = content.removesuffix(b"\n")
     if b"\r" in content:
+        # a CR at the end is the rest of the last CRLF
         return content.replace(b"\r\n", b"\n").removesuffix(b"\r")
     return content
 
@@ -172,21 +181,23 @@ def _is_utf8(body: bytes) -> bool:
 def check_not_binary(body: bytes, *, whole_file: bool = False) -> None:
     """Raise `DocumentError` if bytes in an unknown encoding contain too many `_BINARY_BYTES`.
 
-    If the bytes are a ``whole_file``, also raise it for the signature of a binary format.
+    Bytes without NUL, 0x1E and 0x1F pass, because nearly all binary files contain one of the three,
+    and to look for them is fast. If the bytes are a ``whole_file``, also raise the error for the
+    signature of a binary format, and for a short file of nothing but `_BINARY_BYTES`.
     """
     # A PDF file may contain only ASCII.
     is_pdf = whole_file and body.startswith(b"%PDF-") and b"endobj" in body
-    # Nearly all binary files contain one of these three bytes. Looking for them is fast.
-    has_binary_byte = b"\0" in body or b"\x1e" in body or b"\x1f" in body
-    if not (is_pdf or has_binary_byte):
+    may_be_binary = b"\0" in body or b"\x1e" in body or b"\x1f" in body
+    if not (is_pdf or may_be_binary):
         return
     if whole_file:
         for pattern, kind in _SIGNATURES.items():
             if re.match(pattern, body, re.DOTALL):
                 raise DocumentError(f"binary, not text ({kind})")
     n_binary = len(body) - len(body.translate(None, _BINARY_BYTES))
-    max_binary = max(_MAX_STRAY_BINARY_BYTES, len(body) / _BYTES_PER_BINARY_BYTE)
-    if n_binary > max_binary or (whole_file and n_binary == len(body)):
+    max_binary = max(_MAX_STRAY_BINARY_BYTES, len(body) / _MIN_BYTES_PER_BINARY_BYTE)
+    is_all_binary = whole_file and n_binary == len(body)
+    if n_binary > max_binary or is_all_binary:
         first = next(index for index, byte in enumerate(body) if byte in _BINARY_BYTES)
         raise DocumentError(f"binary, not text (control bytes, the first at {first})")
 
@@ -206,7 +217,7 @@ def detect_encoding(body: bytes, encoding: str) -> tuple[bytes, str]:
 
     The encoding of a byte order mark replaces ``auto``, as does UTF-16 if the bytes look like
     UTF-16. A mark of UTF-8 is removed. Use this function only for the start of a file or of a part
-    of a mail, because in a row of a table the same bytes are text.
+    of a mail, because the text in a row of a table may start with the bytes of a mark.
     """
     if encoding != "auto":
         return body, encoding
@@ -247,7 +258,7 @@ def decode_with_charset(
 
     Invalid bytes become U+FFFD. If the charset is None, unknown or ASCII, use ``encoding`` instead,
     and raise `DocumentError` for bytes that are invalid in this encoding. A byte order mark of
-    UTF-16 is ignored, because a sender could hide a text by putting the mark in front of it.
+    UTF-16 is ignored. Otherwise, a sender could hide a text from a filter by such a mark.
     """
     codec = None
     if charset and charset.lower() not in _ASCII_LABELS:
@@ -269,24 +280,25 @@ def decode_with_charset(
 
 def _is_mislabelled(body: bytes, codec: str) -> bool:
     """Return whether bytes that are invalid in a codec were probably declared wrongly."""
-    if codec == "utf-8":  # real UTF-8 with some damage has valid characters beyond ASCII
+    if codec == "utf-8":
+        # Damaged UTF-8 has valid characters beyond ASCII too.
         return body.decode("utf-8", "ignore").isascii()
+    # Valid UTF-8 with characters beyond ASCII is hardly ever in another encoding.
     return not body.isascii() and _is_utf8(body)
 
 
 def _decode_with_replacements(body: bytes, codec: str) -> tuple[bytes, DecodingIssues]:
     """Return the text as UTF-8, with U+FFFD for invalid bytes, and its decoding issues."""
     if codec == "iso2022_jp_ext":
-        # The invalid bytes may be circled digits, which only JIS X 0213 has. Both sequences select
-        # a character set: JIS X 0208 and JIS X 0213.
-        body = body.replace(b"\x1b$B", b"\x1b$(Q")
+        # The invalid bytes may be circled digits, which are in JIS X 0213 but not in JIS X 0208.
+        body = body.replace(_SELECT_JIS_X_0208, _SELECT_JIS_X_0213)
         codec = "iso2022_jp_2004"
     text = body.decode(codec, "replace")
     return text.encode("utf-8", "replace"), DecodingIssues(has_replacements="\ufffd" in text)
 
 
 def is_ascii_compatible(encoding: str) -> bool:
-    """Return whether an encoding encodes ASCII as ASCII.
+    """Return whether an encoding encodes `_STRUCTURE_CHARS`, and so probably ASCII, as ASCII.
 
     Lines and columns can then be split before the text is decoded.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.classifiers.held_out import make_textbook_calibration
+from nbtext.classifiers.held_out import make_neutral_calibration
 from nbtext.evaluation.evaluate import evaluate_scored_blocks
 from nbtext.explain.mistakes import (
     ExcerptFinder,
@@ -101,11 +101,11 @@ def gather_report_data(
     uncalibrated = make_evaluation(model.fitted.statistics)
     mistakes = _ConfidentMistakes(model)
     rule = DecisionRule()
-    textbook_calibration = make_textbook_calibration(model.fitted.classifier)
+    neutral_calibration = make_neutral_calibration(model.fitted.classifier)
 
     def add_block(block: ScoredBlock) -> None:
         uncalibrated_posterior = model.fitted.posterior_type(
-            textbook_calibration.compute_log_posterior(block.scores, block.lengths)
+            neutral_calibration.compute_log_posterior(block.scores, block.lengths)
         )
         # The result has only the reliability of this posterior, which does not use predictions.
         predicted = block.posterior.predict(rule)

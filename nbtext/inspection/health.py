@@ -45,7 +45,7 @@ COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 DISK_BLOCK_BYTES = 4096
 
 MIN_FREE_MODELS = 3
-"""Number of models that a directory should have room for: the new, the old and a backup."""
+"""The free space should be enough for the new model and a backup, with a reserve of one model."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,10 @@ def check_installation(path: str, *, path_is_explicit: bool) -> Iterator[Finding
     yield from _check_packages()
     for name, (feature, command) in OPTIONAL_PACKAGES.items():
         installed = _find_version(name)
-        detail = f"{name} {installed}"
         if installed is None:
             detail = f"{name} is not installed; only {feature} needs it ({command})"
+        else:
+            detail = f"{name} {installed}"
         yield Finding("optional", PASSED, detail)
     yield from _check_model(path, path_is_explicit=path_is_explicit)
     yield from _check_folder(path)
@@ -134,6 +135,7 @@ def _read_min_versions() -> dict[str, str]:
     """Return the oldest supported version of each package, from the metadata of nbtext.
 
     The names of packages are in lower case. The result is empty if nbtext is not installed.
+    Required packages have only a minimum version, such as ``numpy>=1.26``.
     """
     try:
         requirements = requires("nbtext") or []
@@ -169,7 +171,7 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
         return
 
     try:
-        # Read the whole file, because `load` does not read the ledger.
+        # Read the whole file. `load` does not read its last section, the ledger of documents.
         size = len(read_model_bytes(path))
     except ModelError as problem:
         yield _report_unreadable_model(path, problem)
@@ -187,7 +189,9 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
     yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe_model(fitted)}")
 
     for name, model_version in fitted.written_by.items():
-        installed = _find_version(name) if name in PACKAGES else None
+        if name not in PACKAGES:  # nbtext or Python
+            continue
+        installed = _find_version(name)
         if installed is not None and installed != model_version:
             detail = (
                 f"its stems are from {name} {model_version}, and {name} {installed} is installed, "
@@ -224,16 +228,18 @@ def _check_folder(path: str) -> Iterator[Finding]:
 
     try:
         with lock_path(path, timeout=0):
-            yield Finding("lock", PASSED, "free: no other process is writing the model")
+            pass  # release the lock at once
     except (LockedError, PathError) as problem:
         fix = "wait for it to end" if isinstance(problem, LockedError) else problem.hint
         detail = f"{target}{LOCK_SUFFIX}: {problem.message}"
         yield FailedCheck("lock", FAILED, detail, fix, problem)
+    else:
+        yield Finding("lock", PASSED, "free: no other process is writing the model")
 
 
 def _report_unwritable_folder(problem: PathError) -> FailedCheck:
     remedy = problem.hint or "make room, or check permissions"
-    detail = str(PathError(problem.message, where=problem.where))
+    detail = f"{problem.where}: {problem.message}"
     fix = f"{remedy}; commands that only read a model work"
     return FailedCheck("folder", FAILED, detail, fix, problem)
 

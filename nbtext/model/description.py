@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from nbtext.settings import Settings
 
 FEW_CLASSES = 20
-"""At most this many classes are never too many for the documents of a corpus."""
+"""At most this number of classes is never too many for the documents of a corpus."""
 
 MAX_CLASSES_PER_DOCUMENT = 0.5
 """With more classes for each document, the wrong column was probably read as the label."""
 
 FEW_DOCUMENTS = 6
-"""In a table of at most this many documents each document may have a class of its own."""
+"""In a table of at most this number of documents, each document may have another class."""
 
 REVEALING_PROPORTION = 0.99
 """A field reveals the class if its terms predict this proportion of the documents."""
 
 MIN_CHECKED_DOCUMENTS = 20
-"""With fewer documents a corpus is not checked for lists, and a class not for revealing fields."""
+"""Minimum number of documents to check for lists of one label, and of each class for fields."""
 
 
 def describe_model(model: FittedModel) -> str:
     """Return the size of a model, its smoothing and the choices for ``auto`` in one line."""
-    statistics = model.counts.labelled_statistics
+    statistics = model.counts.labelled_statistics  # without unlabelled documents and seed words
     parameters = model.parameters
     n_terms = int(np.count_nonzero(parameters.selected_terms))
     sizes = [
@@ -74,7 +74,7 @@ def describe_model(model: FittedModel) -> str:
 
 
 def _describe_choices(model: FittedModel) -> str:
-    """Return the choices for ``auto`` that a test decided, each after a separator."""
+    """Return the values that were chosen for ``auto``, as the end of the description."""
     choices = model.parameters.choices
     description = ""
     if choices.smoothing_description:
@@ -87,7 +87,10 @@ def _describe_choices(model: FittedModel) -> str:
 
 
 def count_encoded_lines(statistics: ClassStatistics) -> float:
-    """Return the number of encoded lines that were dropped, or the sum of their weights."""
+    """Return the number of dropped lines of encoded data, such as base64.
+
+    If documents have weights, return the sum of the weights of the lines.
+    """
     # Dropped lines are counted as an attribute with one value.
     [term] = statistics.vocabulary.find([make_category_term(ENCODED_LINES_ATTRIBUTE, "")])
     if term == UNKNOWN_TERM:
@@ -96,7 +99,7 @@ def count_encoded_lines(statistics: ClassStatistics) -> float:
 
 
 def count_class_documents(model: FittedModel) -> dict[str, float]:
-    """Return the number of training documents of each class, or the sum of their weights."""
+    """Return the number of training documents of each class, weighted if documents have weights."""
     statistics = model.counts.labelled_statistics
     return {
         label: to_int_or_float(size)
@@ -117,6 +120,7 @@ def list_warnings(model: FittedModel) -> list[str]:
             "classes; set --class-prior for other proportions"
         )
     summary = parameters.unlabelled_summary
+    # Only labelled documents have losses.
     is_from_seeds_only = summary is not None and not summary.losses
     if is_from_seeds_only:
         warnings.append(
@@ -145,6 +149,7 @@ def check_corpus_statistics(
     statistics: ClassStatistics, reading: Reading, *, n_terms: int
 ) -> Iterator[Finding]:
     """Yield warnings about the corpus of a model that uses ``n_terms`` terms of texts."""
+    # A multi-label model needs only one class.
     if statistics.n_classes < statistics.posterior_type.min_labels:
         yield Finding(
             "classes",
@@ -183,29 +188,28 @@ def check_corpus_statistics(
 
 
 def _check_single_label_lists(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
-    """Yield a warning if labels are lists and every document has a list of one label."""
+    """Yield a warning if labels are lists and documents probably have lists of one label."""
     has_several_label_columns = "," in (reading.label_column or "")
-    is_list_format = reading.layout.is_decoded  # JSON
-    may_have_lists = (
-        is_list_format and not reading.label_separator and not has_several_label_columns
-    )
+    is_json = reading.layout.is_decoded  # only the reader of JSON decodes documents
+    may_have_lists = is_json and not reading.label_separator and not has_several_label_columns
     is_multi_label = not statistics.posterior_type.is_exclusive
     n_documents = statistics.n_documents
     if not may_have_lists or not is_multi_label or n_documents < MIN_CHECKED_DOCUMENTS:
         return
     n_labels = sum(statistics.class_documents.tolist())
-    if n_labels == n_documents:
+    if n_labels == n_documents:  # also if some lists are empty and others have several labels
         yield Finding(
             "labels",
             WARNING,
             "all labels are lists of at most one label, and each label is predicted separately",
+            # ".0" selects the first element of the list.
             "if each document has one class, use --label-column "
             f"{reading.label_column or 'label'}.0",
         )
 
 
 def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Finding]:
-    """Yield warnings if the wrong columns, or a header as a document, were probably read."""
+    """Yield warnings if the wrong columns were probably read, or a header as a document."""
     n_classes = statistics.n_classes
     n_documents = statistics.n_documents
     has_many_rows = reading.has_columns and n_documents > FEW_DOCUMENTS
@@ -239,21 +243,22 @@ def _check_columns(statistics: ClassStatistics, reading: Reading) -> Iterator[Fi
 def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
     """Yield warnings about fields, such as mail headers, whose terms reveal the class.
 
-    For each field, count the training documents that a simple classifier predicts correctly. It
+    For each field, estimate how many training documents a simple classifier predicts correctly. It
     predicts each class by one term of the field, the term that separates the class best. For
     documents without any of these terms, it predicts the class with most of these documents.
     """
     class_documents = statistics.class_documents
     if class_documents.size < 2 or class_documents.min() < MIN_CHECKED_DOCUMENTS:
         return
-    # Rarer terms can hardly separate even the smallest class.
+    # A revealing term is in most documents of a class. To save time, skip terms that are in less
+    # than about half of the documents of the smallest class.
     min_term_documents = REVEALING_PROPORTION / 2 * class_documents.min()
     is_frequent = statistics.term_documents > min_term_documents
     terms = np.flatnonzero(mask_field_terms(statistics.vocabulary) & is_frequent)
-    documents = statistics.get_dense_documents(terms)
+    document_counts = statistics.get_dense_documents(terms)
     # Gain of predicting each class by each term, shape (n_terms, n_classes): documents of the class
     # with the term, minus documents of other classes with the term.
-    gains = 2 * documents - documents.sum(axis=1, keepdims=True)
+    gains = 2 * document_counts - document_counts.sum(axis=1, keepdims=True)
     rows_by_field: dict[str, list[int]] = {}
     for row, term in enumerate(terms.tolist()):
         field, _, _ = statistics.vocabulary.get_term(term).partition(":")
@@ -261,6 +266,8 @@ def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
     for field, rows in rows_by_field.items():
         field_gains = gains[rows]
         best_gains = np.maximum(field_gains.max(axis=0), 0)  # 0 for a class without a good term
+        # Revealing terms have few errors, so their gains are nearly the numbers of documents that
+        # they predict correctly, and the other documents are without terms.
         remaining_documents = class_documents - best_gains
         n_correct = best_gains.sum() + remaining_documents.max()
         proportion = n_correct / class_documents.sum()

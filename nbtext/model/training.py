@@ -22,7 +22,7 @@ from nbtext.classifiers.base import (
 )
 from nbtext.classifiers.held_out import (
     fit_classifier_calibration,
-    make_textbook_calibration,
+    make_neutral_calibration,
     score_held_out_sample,
 )
 from nbtext.compatibility import needs_documents, require_compatible_settings
@@ -277,7 +277,7 @@ def fit_parameters(
     parameters = replace(
         parameters,
         classifier_arrays=classifier.to_arrays(),
-        calibration=make_textbook_calibration(classifier),
+        calibration=make_neutral_calibration(classifier),
     )
     sample = limit_sample(sample, statistics)
     if not is_calibrated(settings) or not len(sample):
@@ -400,7 +400,7 @@ def add_calibration(
     best = min(variants, key=lambda variant: variant.metrics["log_loss"])
     quality: CalibrationQuality = {
         "documents": len(scored.truth),
-        "before": measure(make_textbook_calibration(classifier), scored.scores),
+        "before": measure(make_neutral_calibration(classifier), scored.scores),
         "after": best.metrics,
     }
     held_out_posteriors = None
