@@ -335,7 +335,7 @@ def restore_classifier(
 
 
 def get_fixed_pseudo_count(smoothing: Smoothing) -> float | None:
-    """Return the pseudo-count that the user set for all terms, except terms with their own.
+    """Return the pseudo-count that the user set for all terms without a pseudo-count of their own.
 
     Of two numbers return the first. Return None if the setting is the name of a method by which
     training chooses the pseudo-count.

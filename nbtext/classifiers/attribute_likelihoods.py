@@ -169,8 +169,8 @@ class CategoricalAttribute:
         """Add log p(a_d | C_k) to ``scores``, shape (n_docs, n_classes), in place, in nats.
 
         ``column`` is the index of the attribute among categorical attributes. Missing and
-        impossible values add 0. Return the number of values that count in each document, 0 or 1,
-        shape (n_docs,).
+        impossible values add 0. Return the number of used values of each document, 0 or 1, shape
+        (n_docs,).
         """
         models = self.language_models
         entries = matrix.select_terms(models.selected)
@@ -289,7 +289,7 @@ def add_column_log_likelihoods(
     """Add the log-likelihoods of counts or numbers to ``scores`` in place.
 
     ``scores`` have the shape (n_docs, n_classes), ``values`` (n_docs, n_columns). A missing value
-    is nan and adds 0. Return the number of values that count in each document, shape (n_docs,).
+    is nan and adds 0. Return the number of used values of each document, shape (n_docs,).
     """
     is_used = np.isfinite(values) & distributions.informative_columns
     for column in np.flatnonzero(is_used.any(axis=0)).tolist():
@@ -363,7 +363,7 @@ class AttributeLikelihoods:
     def add_log_likelihood(self, scores: Floats, matrix: DocumentTermMatrix) -> Ints:
         """Add the log-likelihoods of all attributes to ``scores`` in place.
 
-        ``scores`` have the shape (n_docs, n_classes). Return the number of attributes that count in
+        ``scores`` have the shape (n_docs, n_classes). Return the number of used attributes of
         each document, shape (n_docs,).
         """
         n_attributes = np.zeros(matrix.n_documents, np.int64)

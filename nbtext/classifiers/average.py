@@ -89,7 +89,7 @@ MEMBER_SMOOTHING_ARRAY = "smoothing"
 
 
 class EnsembleWeights(NamedTuple):
-    """Weights of the members: u_m(n) = c_m n^β_m in a document of n tokens that count."""
+    """Weights of the members: u_m(n) = c_m n^β_m in a document of n used tokens."""
 
     scales: Floats
     """c_m, shape (n_members,)."""
@@ -104,7 +104,7 @@ class EnsembleWeights(NamedTuple):
     def compute_member_weights(self, lengths: Ints) -> Floats:
         """Return u, shape (n_docs, n_members), from lengths, shape (n_docs,).
 
-        |log u| is at most `MAX_ABS_LOG`. A document without tokens that count has equal weights.
+        |log u| is at most `MAX_ABS_LOG`. A document without used tokens has equal weights.
         """
         log_lengths = np.log(np.maximum(lengths, 1))[:, np.newaxis]
         with np.errstate(over="ignore"):
@@ -120,7 +120,7 @@ def fit_ensemble_weights(
     """Return the weights of members under which documents are most probable in their own class.
 
     ``scores`` have the shape (n_docs, n_members, n_classes), in nats. The true ``classes``, the
-    ``lengths`` in tokens that count, and the ``weights`` of the documents have the shape (n_docs,).
+    ``lengths`` in used tokens, and the ``weights`` of the documents have the shape (n_docs,).
     """
     n_members = scores.shape[1]
     has_tokens = lengths > 0
@@ -329,8 +329,8 @@ class EnsembleClassifier(AdditiveClassifier):
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return Σ_m u_m s_mk of each document, shape (n_docs, n_classes), in nats.
 
-        For a mixture return log Σ_m p(m | data) p_m(C_k | d). Also return the number of tokens
-        that count, shape (n_docs,).
+        For a mixture return log Σ_m p(m | data) p_m(C_k | d). Also return the number of used
+        tokens, shape (n_docs,).
         """
         results = [member.joint_log_likelihood(matrix) for member in self.members]
         member_scores = [scores for scores, _ in results]
@@ -363,7 +363,7 @@ class EnsembleClassifier(AdditiveClassifier):
     def bias(self) -> Floats:
         """The mean of the biases of the members, shape (n_classes,).
 
-        It is the score of a document without terms that count.
+        It is the score of a document without used terms.
         """
         return np.mean([member.bias for member in self.additive_members], axis=0)
 

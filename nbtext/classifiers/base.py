@@ -344,7 +344,7 @@ class Classifier(ABC):
         """Return log p(d, C_k) of each document, shape (n_docs, n_classes), in nats.
 
         A classifier that is not generative returns its scores instead. Also return the number of
-        tokens that count, shape (n_docs,).
+        tokens that the classifier uses, shape (n_docs,).
         """
 
     @classmethod
@@ -368,8 +368,8 @@ class Classifier(ABC):
         """Return scores on the scale of log-probabilities, for calibration.
 
         ``scores`` and the result have the shape (n_docs, n_classes) and rank the classes of a
-        document in the same order. ``lengths`` are tokens that count, shape (n_docs,). Only the
-        scores of `ComplementNaiveBayes` are not on this scale already.
+        document in the same order. ``lengths`` are numbers of used tokens, shape (n_docs,). Only
+        the scores of `ComplementNaiveBayes` are not on this scale already.
         """
         return scores
 
@@ -458,7 +458,7 @@ class LinearClassifier(AdditiveClassifier):
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features, summed over the terms of each document.
 
-        The shape is (n_docs, n_classes). Also return the number of tokens that count, (n_docs,).
+        The shape is (n_docs, n_classes). Also return the number of used tokens, (n_docs,).
         """
         scored_terms = self.get_scored_terms()
         if not scored_terms.all():
@@ -559,9 +559,9 @@ def compute_log_likelihood_per_token(
 ) -> ScoresAndTokens | None:
     """Return the log-likelihood per token under the most probable class, and the tokens.
 
-    ``lengths`` are tokens that count, ``unknown_lengths`` all other tokens. Both results have the
-    shape (n_docs,). The log-likelihood is in nats, and 0 for a document without tokens. Return None
-    if the model does not define probabilities of tokens.
+    ``lengths`` are numbers of used tokens, ``unknown_lengths`` of all other tokens. Both results
+    have the shape (n_docs,). The log-likelihood is in nats, and 0 for a document without tokens.
+    Return None if the model does not define probabilities of tokens.
     """
     return None
 

@@ -160,7 +160,7 @@ class BernoulliNaiveBayes(LabelClassifier):
         return matrix._replace(counts=np.ones_like(matrix.counts))
 
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
-        """Return log p(d, C_k), shape (n_docs, n_classes), and the tokens that count, (n_docs,).
+        """Return log p(d, C_k), shape (n_docs, n_classes), and the used tokens, (n_docs,).
 
         Without smoothing, log p is −inf if a document lacks a term that all documents of the class
         contain.
@@ -214,7 +214,7 @@ class BernoulliNaiveBayes(LabelClassifier):
         Beta(a, b) subtracts 1. Under maximum likelihood, which has no prior, both results are nan.
         """
         estimate = self.training.settings.estimate
-        mode_shift = float(estimate == "map")
+        mode_shift = 1.0 if estimate == "map" else 0.0
         if estimate == "ml":
             mode_shift = np.nan
         presence, absence = self.compute_pseudo_counts(terms)
@@ -305,7 +305,7 @@ def _compute_coin_evidence(classifier: BernoulliNaiveBayes) -> Floats:
     """Return Σ_j log B(n_1 + a, n_0 + b) − log B(a, b) of each class, shape (n_classes,)."""
     from scipy.special import betaln
 
-    mode_shift = float(classifier.training.settings.estimate == "map")
+    mode_shift = 1.0 if classifier.training.settings.estimate == "map" else 0.0
 
     def compute_evidence(terms: Ints) -> Floats:
         presence, absence = classifier.compute_pseudo_counts(terms)

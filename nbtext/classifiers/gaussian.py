@@ -429,7 +429,7 @@ class GaussianDiscriminantAnalysis(Classifier):
         """Return log π_k + log N(x | μ_k, Σ_k), shape (n_docs, n_classes), in nats.
 
         Numbers in the density are in their own units. A document without features gets log π_k.
-        Also return the number of tokens and numbers that count, shape (n_docs,).
+        Also return how many tokens and numbers are used, shape (n_docs,).
         """
         features, lengths, has_features = _compute_features(
             matrix, self.latent_space, self.number_standardizer
@@ -580,7 +580,7 @@ def _compute_features(
     """Return the features of documents, their lengths, and a mask of documents with features.
 
     The features, shape (n_docs, n_features), are latent features, then standardised numbers. The
-    lengths, shape (n_docs,), are tokens and numbers that count. A document that lacks a number, or
+    lengths, shape (n_docs,), are used tokens and numbers. A document that lacks a number, or
     all terms of the latent space, has no features.
     """
     latent, lengths = latent_space.project(matrix)

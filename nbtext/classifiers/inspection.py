@@ -157,5 +157,5 @@ class ClassifierParameters:
     member_weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """c and β of each member of an ensemble, by its name.
 
-    The weight of a member is c · n^β in a document of n tokens that count.
+    The weight of a member is c · n^β in a document of n used tokens.
     """

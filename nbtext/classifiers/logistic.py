@@ -757,7 +757,7 @@ class LogisticRegression(LinearClassifier):
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return bias and weights times features, shape (n_docs, n_classes), in nats.
 
-        Also return the number of tokens, categories and numbers that count, shape (n_docs,).
+        Also return how many tokens, categories and numbers are used, shape (n_docs,).
         """
         scores, lengths = super().joint_log_likelihood(matrix)
         standardizer = self.training.column_features.number_standardizer
@@ -1093,7 +1093,7 @@ class _HeldOutFeatures(NamedTuple):
     """Index in the model of the feature in each column, shape (n_columns,)."""
     documents: CountedDocuments
     lengths: Ints
-    """Tokens, categories and numbers that count, shape (n_docs,)."""
+    """How many tokens, categories and numbers are used, shape (n_docs,)."""
     weights: Floats
     """Weights of the documents, shape (n_docs,)."""
     prior_shift: Floats

@@ -116,7 +116,7 @@ class AttributedClassifier(Classifier):
     def joint_log_likelihood(self, matrix: DocumentTermMatrix) -> ScoresAndTokens:
         """Return log p(d, a, C_k), shape (n_docs, n_classes), in nats.
 
-        Also return the number of tokens and attributes that count, shape (n_docs,).
+        Also return how many tokens and attributes are used, shape (n_docs,).
         """
         scores, n_tokens = self.text_classifier.joint_log_likelihood(matrix)
         # This changes the scores in place.

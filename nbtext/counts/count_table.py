@@ -502,7 +502,7 @@ def _require_possible_counts(
     if cell_logs is not None:
         is_possible &= cell_logs >= 0
         is_possible &= occurs | (cell_logs == 0)
-    if class_documents.min(initial=0) < 0 or not is_possible.all():
+    if (class_documents < 0).any() or not is_possible.all():
         raise UsageError("cannot take away documents that were never counted")
 
 

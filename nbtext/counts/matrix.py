@@ -187,7 +187,7 @@ class Postings(NamedTuple):
         """Count the terms of each document of a block."""
         documents, terms = sequence
         unknown_tokens = np.zeros(n_documents, np.int64)
-        has_unknown_terms = terms.min(initial=0) < 0  # their id is −1
+        has_unknown_terms = (terms < 0).any()  # their id is −1
         if has_unknown_terms:
             is_known = terms >= 0
             unknown_tokens = np.bincount(documents.compress(~is_known), minlength=n_documents)

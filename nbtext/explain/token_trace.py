@@ -37,7 +37,13 @@ from nbtext.text.surface_forms import (
     find_unspaced_runs,
     is_unspaced,
 )
-from nbtext.text.words import MIN_WORD_CHARS, is_word, split_candidates, split_words
+from nbtext.text.words import (
+    MIN_WORD_CHARS,
+    WORD_CATEGORIES,
+    is_word,
+    split_candidates,
+    split_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -813,7 +819,7 @@ def _find_word_bounds(form: bytes, start: int, end: int) -> list[tuple[int, int]
 def _classify_character(character: str) -> str:
     """Return w for letters, marks and numbers, i for characters inside words, else a blank."""
     category = unicode_category(character)
-    if category[0] in "LMN":
+    if category.startswith(WORD_CATEGORIES):
         return "w"
     if character in _APOSTROPHES or category == "Cf":
         return "i"

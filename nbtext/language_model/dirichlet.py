@@ -80,7 +80,7 @@ class TermPseudoCounts:
         return TermPseudoCounts(self.terms[is_selected], self.pseudo_counts[is_selected])
 
     def find_minimum(self, default: float) -> float:
-        """Return the smallest pseudo-count of all terms."""
+        """Return the smallest pseudo-count of all terms, of which some have the ``default``."""
         return float(self.pseudo_counts.min(initial=default))
 
 
@@ -225,6 +225,11 @@ class LanguageModels:
     """Sum of A_j − A over the unseen outcomes with a pseudo-count A_j of their own."""
     has_declared_outcomes: bool = False
     """True if the possible outcomes are declared, and so do not depend on the documents."""
+
+    @property
+    def mode_shift(self) -> float:
+        """α_j minus the pseudo-count: 1 under MAP, because the mode of a Dirichlet subtracts 1."""
+        return 1.0 if self.estimate == "map" else 0.0
 
     @property
     def n_outcomes(self) -> int:
@@ -470,9 +475,7 @@ def compute_beta_posteriors(
         counts = np.tile(unseen_pseudo_counts, models.statistics.n_classes)
     if models.estimate == "ml":
         return np.full(counts.shape, np.nan), np.full(counts.shape, np.nan)
-    # α_j is the pseudo-count, or under MAP 1 more
-    mode_shift = float(models.estimate == "map")
-    a = counts + mode_shift
-    total = models.class_tokens + models.pseudo_tokens + mode_shift * models.n_outcomes
+    a = counts + models.mode_shift
+    total = models.class_tokens + models.pseudo_tokens + models.mode_shift * models.n_outcomes
     b = total - a
     return np.where(b > 0, a, np.nan), np.where(a > 0, b, np.nan)

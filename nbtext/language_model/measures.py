@@ -173,7 +173,7 @@ def compute_class_log_evidence(models: LanguageModels) -> Floats | None:
     """
     statistics = models.statistics
     observed = statistics.observed_counts
-    mode_shift = float(models.estimate == "map")
+    mode_shift = models.mode_shift
     has_pseudo_counts = models.smoothing > 0 or np.any(models.term_pseudo_counts.pseudo_counts > 0)
     if models.estimate == "ml" or not (has_pseudo_counts or mode_shift):
         return None

@@ -119,10 +119,7 @@ def compute_dirichlet_posterior(models: LanguageModels, terms: Ints, label_index
     """
     statistics = models.statistics
     counts = expand_class_cells(statistics, statistics.cell_counts, label_index)[terms]
-    parameters = counts + models.compute_pseudo_counts(terms)
-    if models.estimate == "map":
-        parameters += 1  # the pseudo-count of MAP is α_j − 1
-    return parameters
+    return counts + models.compute_pseudo_counts(terms) + models.mode_shift
 
 
 def expand_class_cells(

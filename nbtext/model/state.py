@@ -592,7 +592,7 @@ def _require_labels(
     require_valid_model(fits, f"its {subject} {predicate}")
     is_sorted = are_rows_increasing(labels, compute_offsets(label_counts))
     require_valid_model(
-        is_sorted and labels.min(initial=1) > 0, f"the labels of its {subject} are not sorted"
+        is_sorted and (labels > 0).all(), f"the labels of its {subject} are not sorted"
     )
 
 
@@ -743,9 +743,7 @@ def _require_cells(
         term_offsets[-1] == columns.size and term_offsets.size == n_terms + 1,
         "its terms and cells do not fit",
     )
-    require_valid_model(
-        columns.max(initial=-1) < column_documents.size, "a cell is outside the columns"
-    )
+    require_valid_model(np.all(columns < column_documents.size), "a cell is outside the columns")
     require_valid_model(np.all(documents <= counts), "a cell counts less than its documents")
     require_valid_model(
         np.all(documents <= column_documents[columns]),

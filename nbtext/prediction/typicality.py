@@ -187,7 +187,7 @@ class MeanStd(NamedTuple):
         variance = std**2 / self.documents + training.std**2 / training.documents
         difference = abs(self.mean - training.mean)
         if variance == 0:
-            return float(difference == 0)
+            return 1.0 if difference == 0 else 0.0
         return math.erfc(difference / math.sqrt(2 * variance))
 
 

@@ -261,7 +261,7 @@ def format_mail_header(prediction: Answer | None) -> str:
     if prediction is None or prediction.problem is not None:
         return "; reason=error"
     label = LABEL_SEPARATOR.join(prediction.labels)
-    is_plain = not label or _PLAIN_LABEL.fullmatch(label)
+    is_plain = not label or _PLAIN_LABEL.fullmatch(label) is not None
     if not is_plain or len(label) > _MAX_ENCODED_CHARS:
         label = _encode_words(label)
     items = [label]

@@ -29,6 +29,9 @@ MIN_WORD_CHARS = 2
 MAX_WORD_BYTES = 255
 """Maximum size of a word in UTF-8. A longer run is encoded data or a key."""
 
+WORD_CATEGORIES = ("L", "M", "N")
+"""First letters of the Unicode categories of letters, marks and numbers."""
+
 _SPACE = " "
 
 _MAX_NON_STARTERS = 30
@@ -82,7 +85,7 @@ def _separate_words(character: str) -> str:
     if is_emoji(character):
         return f"{_SPACE}{character}{_SPACE}"
     kind = category(character)
-    if kind[0] in "LMN":  # letters, marks and numbers
+    if kind.startswith(WORD_CATEGORIES):
         return character
     if character in "'\u2019\uff07":
         return "'"
