@@ -196,9 +196,7 @@ def _rank_classes(
     ``set_predictor`` predicts the members. The ranked classes are the ``top_k`` most probable
     classes, or if ``top_k`` is 0, the members.
     """
-    # Sorting the classes takes long.
-    is_order_needed = top_k > 0 or set_predictor is not None
-    if not is_order_needed:
+    if not top_k and set_predictor is None:  # No class is needed, and to sort them takes long.
         yield from repeat(_Ranking(), len(block.documents))
         return
     orders = np.argsort(-block.log_posterior, axis=1, kind="stable")

@@ -615,7 +615,7 @@ def wrap_to_terminal(text: str) -> str:
         return text
     lines = []
     for head, body in _join_wrapped_lines(text.splitlines()):
-        is_example = head and body.startswith("nbtext ")
+        is_example = head != "" and body.startswith("nbtext ")
         line_end = " \\\n" if is_example else "\n"
         indentation = " " * len(head)
         if is_example:

@@ -129,7 +129,7 @@ def _parse_seed(line: str, line_number: int, path: str) -> SeedTerm:
         pseudo_count = float(number)
     else:
         pseudo_count = 0.0  # rejected below
-    is_label = label and LABEL_MARK not in label
+    is_label = label != "" and LABEL_MARK not in label
     if not (is_label and word.strip("! ") and 0 < pseudo_count <= MAX_SEED_PSEUDO_COUNT):
         raise PathError(
             f"line {line_number} is not a class, a tab and a word, optionally with a tab and a "

@@ -431,7 +431,7 @@ def _parse_record_block(
             record, end = STRICT_DECODER.raw_decode(line)
             label = record[label_key]
             text = record[text_key]
-            is_plain_label = type(label) is str and label and LABEL_MARK not in label
+            is_plain_label = type(label) is str and label != "" and LABEL_MARK not in label
             if not is_plain_label or FIELDS_KEY in record or end != len(line):
                 return None
             if id_key is not None:

@@ -160,7 +160,8 @@ def _collect_plain_documents(
         needs_no_decoding = are_all_plain or (
             is_plain(text) and not text.startswith(_DECODED_STARTS)
         )
-        is_labelled_text = document.problem is None and document.label and not document.fields
+        has_label = document.problem is None and bool(document.label)
+        is_labelled_text = has_label and not document.fields
         if needs_no_decoding and is_labelled_text and len(text) <= max_document_bytes:
             labels.append(document.label)
             texts.append(text)

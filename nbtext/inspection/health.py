@@ -121,13 +121,13 @@ def _check_packages() -> Iterator[Finding]:
     yield Finding("packages", PASSED, detail)
 
     for name, installed in installed_versions.items():
-        required = min_versions.get(name.lower())  # None if the metadata are missing
-        requirement = name if required is None else f"{name}>={required}"
+        min_version = min_versions.get(name.lower())  # None if the metadata are missing
+        requirement = name if min_version is None else f"{name}>={min_version}"
         fix = f"pip install '{requirement}'"
         if installed is None:
             yield Finding("packages", WARNING, f"{name} is not installed", fix)
-        elif required is not None and _split_version(installed) < _split_version(required):
-            detail = f"{name} {installed} is older than {required}, which nbtext needs"
+        elif min_version is not None and _split_version(installed) < _split_version(min_version):
+            detail = f"{name} {installed} is older than {min_version}, which nbtext needs"
             yield Finding("packages", WARNING, detail, fix)
 
 

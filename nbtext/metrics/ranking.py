@@ -156,16 +156,17 @@ def compute_label_ranking_metrics(truth: Mask, log_posterior: Floats) -> Floats:
     """
     order = np.argsort(-log_posterior, axis=1, kind="stable")
     n_true = truth.sum(axis=1)
-    is_true = np.take_along_axis(truth, order, axis=1).astype(np.float64)
-    precisions = [is_true[:, :k].sum(axis=1) / k for k in RANKING_DEPTHS]
+    # 1 for a true label, by rank, else 0
+    hits = np.take_along_axis(truth, order, axis=1).astype(np.float64)
+    precisions = [hits[:, :k].sum(axis=1) / k for k in RANKING_DEPTHS]
 
     discounts = 1 / np.log2(np.arange(2, RANKING_DEPTHS[-1] + 2))  # of ranks from 1
-    gains = is_true[:, : discounts.size] @ discounts[: is_true.shape[1]]
+    gains = hits[:, : discounts.size] @ discounts[: hits.shape[1]]
     # By number of true labels from 0. A document without labels has the gain 0, and 0 / ∞ = 0.
     ideal_gains = np.append(np.inf, discounts.cumsum())
     ndcg = gains / ideal_gains[np.minimum(n_true, discounts.size)]
 
-    n_hits = is_true.cumsum(axis=1)
-    precision_sums = (is_true * n_hits / np.arange(1, is_true.shape[1] + 1)).sum(axis=1)
+    n_hits = hits.cumsum(axis=1)
+    precision_sums = (hits * n_hits / np.arange(1, hits.shape[1] + 1)).sum(axis=1)
     lrap = np.where(n_true > 0, precision_sums / np.maximum(n_true, 1), 1.0)
     return np.column_stack((*precisions, ndcg, lrap))

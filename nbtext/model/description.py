@@ -44,7 +44,10 @@ REVEALING_PROPORTION = 0.99
 """A field reveals the class if its terms predict this proportion of the documents."""
 
 MIN_CHECKED_DOCUMENTS = 20
-"""Minimum number of documents to check for lists of one label, and of each class for fields."""
+"""Fewer documents are not checked for lists of one label.
+
+Fields are checked only if each class has this number of documents.
+"""
 
 
 def describe_model(model: FittedModel) -> str:
@@ -120,7 +123,7 @@ def list_warnings(model: FittedModel) -> list[str]:
             "classes; set --class-prior for other proportions"
         )
     summary = parameters.unlabelled_summary
-    # Only labelled documents have losses.
+    # Losses are measured on labelled documents.
     is_from_seeds_only = summary is not None and not summary.losses
     if is_from_seeds_only:
         warnings.append(
@@ -266,8 +269,8 @@ def _check_revealing_fields(statistics: ClassStatistics) -> Iterator[Finding]:
     for field, rows in rows_by_field.items():
         field_gains = gains[rows]
         best_gains = np.maximum(field_gains.max(axis=0), 0)  # 0 for a class without a good term
-        # Revealing terms have few errors, so their gains are nearly the numbers of documents that
-        # they predict correctly, and the other documents are without terms.
+        # A revealing term has few errors. So its gain is nearly the number of documents that it
+        # predicts correctly, and all other documents of the class have none of the terms.
         remaining_documents = class_documents - best_gains
         n_correct = best_gains.sum() + remaining_documents.max()
         proportion = n_correct / class_documents.sum()

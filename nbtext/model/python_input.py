@@ -111,8 +111,7 @@ class InputLabels:
         for position, label in enumerate(self._labels):
             yield self._read_label(label, position)
 
-    # Any: the label may be of any type.
-    def _read_label(self, label: Any, position: int) -> DocumentLabel:  # noqa: ANN401
+    def _read_label(self, label: object, position: int) -> DocumentLabel:
         """Return the class name of a label, or the set of class names, and set a missing `kind`."""
         if isinstance(label, _COLLECTION_TYPES):
             names: list[str] = []
@@ -129,10 +128,10 @@ class InputLabels:
                 where=f"labels[{position}]",
                 hint="use one type for all labels",
             )
-        # Equal labels of different types, such as 1 and numpy.int8(1), are one class, so convert
-        # them to the type of Python.
+        # Convert the label to a type of Python, so that 1 and numpy.int8(1) are one class.
         parse_label = LABEL_KINDS[kind]
-        return clean_label(str(parse_label(str(label))))
+        python_label = parse_label(str(label))
+        return clean_label(str(python_label))
 
 
 def _find_label_kind(label: object, position: int) -> str:
@@ -165,8 +164,8 @@ class TypedClasses(NamedTuple):
     def from_names(cls, names: Names, kind: str) -> TypedClasses:
         """Convert class names to labels of a kind.
 
-        If a name is no label of this kind, because files added classes of another kind to the
-        model, all labels are texts.
+        If a name cannot be converted, because files added classes of another kind to the model, all
+        labels are texts.
         """
         # An array of texts of fixed width would drop NUL characters at the end.
         dtype = object if kind == "text" else None

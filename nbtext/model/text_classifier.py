@@ -450,7 +450,7 @@ class TextClassifier:
         settings = _replace_parameters(self.settings, changes)
         stop_list = self.analysis.stop_list
         term_settings = resolve_smoothing_terms(Analysis(settings, stop_list))
-        has_seeds_and_pool = self.seeds and pool is not None
+        has_seeds_and_pool = bool(self.seeds) and pool is not None
         if has_seeds_and_pool and counts is None and not self._has_labelled_documents:
             from nbtext.model.unlabelled import fit_seeds_only
 

@@ -112,7 +112,7 @@ def _resolve_smoothing(numbers: Mapping[str, float], analysis: Analysis) -> Term
     words = []
     for word in numbers:
         name, equals, _ = word.partition("=")
-        is_category_value = equals and name in columns
+        is_category_value = equals != "" and name in columns
         if word != DEFAULT_TERM and not is_category_value:
             words.append(word)
     first_words: dict[Term, str] = {}

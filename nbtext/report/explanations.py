@@ -293,7 +293,7 @@ def _format_summands(explanation: Explanation, top: int) -> str:
     summands, n_idle = collect_summands(explanation, top, "other")
     rows = []
     for name, contribution, occurrences, terms in summands:
-        is_in_document = occurrences or terms  # a word or an attribute
+        is_in_document = bool(occurrences or terms)  # a word or an attribute
         shown_name = name if is_in_document else f"({name})"
         rows.append((shown_name, format_signed_nats(contribution), occurrences, terms))
     idle_words = describe_idle_words(n_idle) if n_idle else ""

@@ -70,7 +70,7 @@ def check_replaceable(path: str, *, follow: bool = True) -> Path:
     # In a sticky folder such as /tmp, a file may only be replaced by root, by the owner of the
     # file, and by the owner of the folder.
     folder_status = folder.stat()
-    is_sticky = folder_status.st_mode & stat.S_ISVTX
+    is_sticky = bool(folder_status.st_mode & stat.S_ISVTX)
     if is_sticky and status is not None:
         permitted_users = {0, status.st_uid, folder_status.st_uid}
         if os.geteuid() not in permitted_users:

@@ -67,7 +67,7 @@ MAX_PIECE_BYTES = 1 << 21
 """Longer documents are cut into pieces of about this size."""
 
 _INITIAL_CODES = 1 << 13
-"""Initial number of surface forms that an analyzer has room for."""
+"""Number of surface forms for which an analyzer has room at first."""
 
 
 @cache
@@ -188,13 +188,13 @@ class Analyzer:
         stop_words = self._stop_words
         splits_runs = self._unspaced != WORDS
         words: list[str] = []
-        n_words = np.ones(len(forms), np.int64)
-        start = 0  # the first form whose words are not in the list yet
+        n_words = np.ones(len(forms), np.int64)  # 1 for a copied form
+        start = 0  # of the stretch to copy next
         for index in np.flatnonzero(~self._mask_words(forms)).tolist():
             form = forms[index]
             may_be_word = splits_runs and not form.isascii() and form not in stop_words
             if may_be_word and _compile_kana_and_han().fullmatch(form):
-                continue  # the form is a word, so the stretch does not end
+                continue  # the form is a word, so the stretch continues
             form_words = [
                 word for word in split_words(form, unspaced=splits_runs) if word not in stop_words
             ]

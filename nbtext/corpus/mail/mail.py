@@ -67,7 +67,7 @@ def _drop_quotes(text: bytes) -> bytes:
         elif not is_in_quote:
             is_in_quote = True
             # The line that introduces the quote may be followed by an empty line.
-            has_empty_line = own_lines and not own_lines[-1].strip()
+            has_empty_line = bool(own_lines) and not own_lines[-1].strip()
             n_lines = 2 if has_empty_line else 1
             if len(own_lines) >= n_lines and own_lines[-n_lines].rstrip().endswith(b":"):
                 del own_lines[-n_lines:]

@@ -237,7 +237,7 @@ def _split_multipart(body: bytes, boundary: bytes) -> Iterator[bytes]:
             continue
         if is_inside_part:
             yield b"".join(part).removesuffix(b"\r")
-        is_closing = boundary_end[1]
+        is_closing = boundary_end[1] == b"--"
         if is_closing:
             return
         part = [piece[boundary_end.end() :]]
