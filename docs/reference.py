@@ -72,11 +72,7 @@ def _command(command: Command, context: click.Context) -> list[str]:
     rules = list(command.describe_rules())
     return [
         *parts,
-        *(
-            ["**What excludes what**", "\n".join(f"- {_prose(rule)}" for rule in rules)]
-            if rules
-            else []
-        ),
+        *(["**Combinations**", "\n".join(f"- {_prose(rule)}" for rule in rules)] if rules else []),
     ]
 
 

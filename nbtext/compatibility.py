@@ -444,7 +444,10 @@ def are_compatible_options(command: str, option: str, other_option: str) -> bool
 
 
 def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
-    """Yield a sentence for each rule about the options of a command that have these names."""
+    """Yield a sentence for each rule about the options of a command that have these names.
+
+    The sentences have no reasons. Messages have them.
+    """
     # The options that need, and that lack, each trait. Both have the traits of all groups.
     needing: dict[Trait, list[str]] = {}
     lacking: dict[Trait, list[str]] = {}
@@ -453,7 +456,7 @@ def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
         if options and group.requires_any:
             verb = "needs" if len(options) == 1 else "need"
             required = _select_display_names(group.requires_any, names)
-            yield f"{' and '.join(options)} {verb} {' or '.join(required)}."
+            yield f"{_join_names(options, 'and')} {verb} {_join_names(required, 'or')}."
         for trait in sorted(group.needs, key=_get_name):
             needing.setdefault(trait, []).extend(options)
             lacking.setdefault(trait, [])
@@ -462,13 +465,29 @@ def describe_option_rules(command: str, names: Container[str]) -> Iterator[str]:
             needing.setdefault(trait, [])
 
     for trait, needing_options in needing.items():
-        lacking_options = lacking[trait]
-        n_options = len({*needing_options, *lacking_options})  # an option does not exclude itself
-        if needing_options and lacking_options and n_options > 1:
-            yield (
-                f"{_join_distinct(lacking_options)} / {_join_distinct(needing_options)}: "
-                f"{trait.reason}."
-            )
+        yield from _describe_conflicts(needing_options, lacking[trait])
+
+
+def _describe_conflicts(needing: Sequence[str], lacking: Sequence[str]) -> Iterator[str]:
+    """Yield sentences on which options that need a trait exclude which options that lack the trait.
+
+    Each sentence is about an option of the smaller group. If the groups are equal, each option
+    excludes all others, and there is one sentence.
+    """
+    if not needing or not lacking:
+        return
+    if set(needing) == set(lacking):
+        if len(set(needing)) > 1:
+            names = _join_names(dict.fromkeys(needing), "and")
+            yield f"{names} exclude each other."
+        return
+    subjects = dict.fromkeys(needing)  # a dict without repetitions keeps the order
+    others = dict.fromkeys(lacking)
+    if len(subjects) > len(others):
+        subjects, others = others, subjects
+    for subject in subjects:
+        excluded = [option for option in others if option != subject]
+        yield f"{subject}: not with {_join_names(excluded, 'or')}."
 
 
 def _select_display_names(options: Iterable[str], names: Container[str]) -> list[str]:
@@ -476,9 +495,16 @@ def _select_display_names(options: Iterable[str], names: Container[str]) -> list
     return [_get_display_name(option) for option in options if option.partition(" ")[0] in names]
 
 
-def _join_distinct(options: Iterable[str]) -> str:
-    """Return names with commas between them, without repetitions."""
-    return ", ".join(dict.fromkeys(options))
+def _join_names(names: Iterable[str], conjunction: str) -> str:
+    """Return names with commas between them, and the conjunction before the last name.
+
+    >>> _join_names(["--a", "--b", "--c"], "or")
+    '--a, --b or --c'
+    """
+    *first_names, last_name = names
+    if not first_names:
+        return last_name
+    return f"{', '.join(first_names)} {conjunction} {last_name}"
 
 
 def _get_offered_traits(settings: Settings) -> frozenset[Trait]:

@@ -577,16 +577,16 @@ FORMATS = {
     "dir": Format(
         "one sub-directory per class", "directory.list_files", has_file_per_document=True
     ),
-    "csv": Format("quoted", "table.read_table", (".csv",), has_columns=True),
+    "csv": Format("cells may be in quotes", "table.read_table", (".csv",), has_columns=True),
     "tsv": Format(
-        "a quote is a character",
+        "quotes have no special meaning",
         "table.read_table",
         (".tsv", ".tab"),
         has_columns=True,
         has_line_per_document=True,
     ),
     "jsonl": Format(
-        "one JSON object a line, or an array",
+        "one JSON object per line, or an array",
         "lines.read_jsonl",
         (".jsonl", ".ndjson"),
         has_columns=True,
@@ -594,7 +594,7 @@ FORMATS = {
         has_line_per_document=True,
     ),
     "lines": Format(
-        "one document a line, the class is the name of the file",
+        "one document per line, the class is the name of the file",
         "lines.read_lines",
         has_line_per_document=True,
     ),
@@ -602,7 +602,7 @@ FORMATS = {
         "__label__x text", "lines.read_fasttext", (".ft",), b"__label__", has_line_per_document=True
     ),
     "svmlight": Format(
-        "counted features",
+        "a label and index:count pairs",
         "lines.read_svmlight",
         (".svm", ".svmlight"),
         is_counted=True,
@@ -624,9 +624,9 @@ FORMATS = {
 }
 """The formats of a corpus by name. Other code depends on their properties, not on the names."""
 
-# Neighbours with the same description share it, such as "mbox or maildir (…)".
-_FORMAT_DESCRIPTIONS = ", ".join(
-    f"{' or '.join(names)} ({description})"
+# Neighbours with the same description share it, such as "mbox and maildir: …".
+_FORMAT_DESCRIPTIONS = "; ".join(
+    f"{' and '.join(names)}: {description}"
     for description, names in groupby(FORMATS, lambda name: FORMATS[name].description)
 )
 
@@ -955,8 +955,8 @@ class Reading(SettingsBase):
         "auto",
         "NAME",
         _OneOf("auto", *FORMATS),
-        f"Layout of the corpus: {', '.join(FORMATS)}. That is {_FORMAT_DESCRIPTIONS}. auto: "
-        "detect it from the directory and the name, in training also from the first line.",
+        f"Layout of the corpus: {', '.join(FORMATS)}. auto: detect it from the directory and the "
+        f"name, in training also from the first line. {_FORMAT_DESCRIPTIONS}.",
         common=True,
     )
     document: str = declare(
@@ -964,19 +964,19 @@ class Reading(SettingsBase):
         "KIND",
         _OneOf("auto", "text", "html", "mail", KIND_BY_NAME),
         f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. html: count the text "
-        "that a browser shows; mail: count the chosen headers and the text parts; "
-        f"{KIND_BY_NAME}: mail for files .eml and .emlx, html for .html, .htm and .xhtml, text "
-        f"for all others. auto: the kind that the names of all files show, {KIND_BY_NAME} if they "
-        "differ. Documents in other formats than dir are text by default; mbox and maildir always "
-        "contain mail.",
+        f"that a browser shows; mail: count the chosen headers and the text parts; {KIND_BY_NAME}: "
+        "mail for files .eml and .emlx, html for .html, .htm and .xhtml, text for other files. "
+        "auto: the kind of the files of dir if their names show only one kind, else "
+        f"{KIND_BY_NAME}; for --file-column {KIND_BY_NAME}; in other formats text. mbox and "
+        "maildir always contain mail.",
     )
     headers: str = declare(
         "auto",
         "auto|NAMES",
         check_names,
-        "Headers of a mail that count. auto: the subject as text, and all headers as fields, "
-        "except headers that could reveal the class. Names, separated by commas: these headers as "
-        "text.",
+        "Headers of a mail to count: auto, or names separated by commas. auto: the subject as "
+        "text, and all headers as fields (terms such as from:ann), except headers that could "
+        "reveal the class. Names: these headers as text.",
     )
     structure: bool | None = declare(
         None,
@@ -1000,11 +1000,11 @@ class Reading(SettingsBase):
         None,
         "COLUMNS",
         check_text_columns,
-        "Column of the class: a name, or a number from 1. A name means that the table has a "
-        "header line. In jsonl it is a key, by default label; in mail a header such as "
-        "X-Gmail-Labels, which has several labels. By default it is detected from the header or "
-        "the values, else it is column 1. Several names, separated by commas: a column for each "
-        "label, with 1 if a document has it.",
+        "Column of the class: a name, or a number from 1. A name means that the table has a header "
+        "row. In jsonl this is a key, by default label; in mail a mail header such as "
+        "X-Gmail-Labels, which has several labels. By default the column is detected from the "
+        "header row or the values, else it is column 1. Several names, separated by commas, are "
+        "labels: the column of a label has 1 if the document has this label.",
         common=True,
     )
     label_pattern: str | None = declare(
@@ -1019,16 +1019,17 @@ class Reading(SettingsBase):
         "TEXT",
         check_text,
         "Documents have several labels, separated by this text, as in grain;wheat. An empty cell "
-        "has none. White space around labels is dropped. list: each cell is a list in brackets, "
-        "as JSON and Python write it.",
+        "means no labels. White space around labels is dropped. list: each cell is a list in "
+        "brackets, as JSON and Python write it.",
     )
     text_column: str | None = declare(
         None,
         "COLUMNS",
         check_text_columns,
         "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl "
-        "they are keys, a.b for b inside a, by default text. By default it is detected like the "
-        "column of the class, else it is column 2. none: there is no text.",
+        "these are keys, by default the key text; a.b is the key b inside a. By default a table's "
+        "column is detected like the column of the class, else it is column 2. none: documents "
+        "have no text.",
         common=True,
     )
     records: str | None = declare(
@@ -1036,19 +1037,19 @@ class Reading(SettingsBase):
         "KEY",
         check_text,
         "In a JSON file, the key of the array whose objects are the documents, such as intents; "
-        "a.b for b inside a.",
+        "a.b is the key b inside a.",
         is_rare=True,
     )
     file_column: str | None = _declare_column(
-        "Column of paths of files, relative to the folder of the table; each file is a document. "
-        "In jsonl it is a key.",
+        "Column of paths of files, relative to the folder of the table. Each file is a document. "
+        "In jsonl this is a key.",
     )
     tag_fields: str | None = declare(
         None,
         "NAMES",
         check_columns,
         "Headers or columns to count as fields, separated by commas. A word in a field is a term "
-        "of its own: subject:offer. In jsonl they are keys.",
+        "of its own, such as subject:offer. In jsonl these are keys.",
         is_rare=True,
     )
     id_column: str | None = _declare_column(
@@ -1056,9 +1057,10 @@ class Reading(SettingsBase):
         "line."
     )
     categorical: str | None = _declare_columns(
-        "Columns of categories, separated by commas. They are combined with the text as "
+        "Columns of categories, separated by commas. Categories are combined with the text as "
         "independent features. NAME=N declares N different values even if training has fewer: "
-        "face=6 for a die. With such columns, text is read only if --text-column is given.",
+        "face=6 for a die. With --categorical, --count or --numeric, text is read only if "
+        "--text-column is given.",
     )
     count: str | None = _declare_columns(
         "Columns of whole numbers from 0. Otherwise like --categorical."
@@ -1068,46 +1070,46 @@ class Reading(SettingsBase):
     )
     weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "
-        "three decimals: a document of weight 2 counts twice, one of weight 0 not at all. none: "
-        "there is no such column.",
+        "three decimals: a document of weight 2 counts twice, a document of weight 0 not at all. "
+        "none: no column has weights.",
     )
     header: bool | None = declare(
         None,
         "",
         _check_flag,
-        "Read the first row of a table as its header, or as a document. By default it is a header "
-        "if a column is given by name, or if no column is given and it looks like one. If columns "
-        "are given by number and the first row looks like a header, the command exits with status "
-        "2.",
+        "Read the first row of a table as its header, or as a document. By default the row is a "
+        "header if a column is given by name, or if no column is given and the row looks like a "
+        "header. If columns are given by number and the row looks like a header, --header or "
+        "--no-header is required.",
     )
     delimiter: str | None = declare(
         None,
         "CHARACTER",
         check_character,
-        "Character between columns. By default a tab for tsv; for csv a comma, or a semicolon, tab "
-        "or bar if the first rows show it.",
+        "Character between columns. By default a tab for tsv; for csv a comma, semicolon, tab or "
+        "bar, whichever the first rows show.",
     )
     encoding: str = declare(
         "auto",
         "NAME",
         _check_codec,
         "Encoding of the documents, such as utf-8 or latin-1. auto: use the byte order mark if "
-        "there is one, else UTF-8, else Windows-1252. In mail it applies to parts that declare "
-        "none.",
+        "there is one, else UTF-8, else Windows-1252. In mail, NAME applies to parts that declare "
+        "no encoding.",
     )
     max_document_size: str = declare(
         "64M",
         "SIZE",
         check_size,
-        "Report documents larger than this instead of reading them. A size is a number of bytes, "
-        "or a number with K, M or G. It applies to files, rows, lines and messages.",
+        "Report documents larger than SIZE instead of reading them. SIZE is a number of bytes, "
+        "or a number with K, M or G. The limit applies to files, rows, lines and messages.",
         is_rare=True,
     )
     max_unpacked_size: str = declare(
         "4G",
         "SIZE",
         check_size,
-        "Fail if a compressed file of many documents unpacks to more than this. Compression is "
+        "Fail if a compressed file of many documents unpacks to more than SIZE. Compression is "
         "gzip, xz, bzip2 or zstd.",
         is_rare=True,
     )
@@ -1175,8 +1177,8 @@ WITHIN = Parameter(
     None,
     "TIME",
     check_seconds,
-    "Write the best model found within a TIME such as 60s, 5m or 1h; none for no limit. It tries "
-    "settings that are known to be good, or those of --try.",
+    "Write the best model found within TIME, such as 60s, 5m or 1h; none: no limit. The default is "
+    "60s without --try, and none with --try.",
     group="model",
     common=True,
 )
@@ -1189,9 +1191,9 @@ WHERE = Parameter(
     None,
     "COLUMN=VALUE",
     check_condition,
-    "Read only rows with this value in this column, such as split=train, or with another: "
-    "split!=test. In jsonl it is a key, in mail a header: from=ann@example.org reads only mail "
-    "with this address in From.",
+    "Read only rows with VALUE in COLUMN, such as split=train. COLUMN!=VALUE reads only rows with "
+    "another value. In jsonl COLUMN is a key, in mail a header: from=ann@example.org reads only "
+    "mail with this address in From.",
 )
 
 ON_ERROR = Parameter(
@@ -1199,9 +1201,9 @@ ON_ERROR = Parameter(
     "record",
     "WHAT",
     _OneOf(*get_args(OnError)),
-    "What to do with an unreadable document: record, skip or fail. It is reported, and the exit "
-    "status is 1. record: read the others, and let classify print a record with the reason; skip: "
-    "print no record; fail: stop at once and write nothing.",
+    "What to do with an unreadable document: record, skip or fail. In each case the document is "
+    "reported, and the exit status is 1. record: continue, and in classify print a record with the "
+    "reason; skip: continue without a record; fail: stop, without writing a file or metrics.",
 )
 
 ALLOW_UNREADABLE = Parameter(
@@ -1209,8 +1211,8 @@ ALLOW_UNREADABLE = Parameter(
     None,
     "N|P%",
     check_allowance,
-    "Accept up to N unreadable documents, or a proportion such as 1%: the exit status is then 0. "
-    "With more, it is 1 and nothing is written.",
+    "Exit with status 0 if at most N documents, or P% of all documents, are unreadable. If more "
+    "are unreadable, exit with status 1, without writing a file or metrics.",
 )
 
 FILES_FROM = Parameter(
@@ -1218,9 +1220,9 @@ FILES_FROM = Parameter(
     None,
     "FILE",
     check_text,
-    "Read more CORPUS paths from FILE, one per line; - is standard input. A line - is a file of "
-    "that name. Commands that need classes, such as train, expect a corpus on each line, not a "
-    "single document.",
+    "Read more CORPUS paths from FILE, one per line. FILE - is standard input; a line - in FILE is "
+    "a file named -. Commands that need classes, such as train, expect a corpus on each line, not "
+    "a single document.",
 )
 
 NULL = Parameter(
@@ -1228,8 +1230,7 @@ NULL = Parameter(
     False,
     "",
     _check_flag,
-    "Paths in --files-from end with NUL, as find -print0 writes them, and so do those of suspects "
-    "--paths.",
+    "Paths in --files-from end with NUL, as find -print0 writes them.",
 )
 
 INPUT = (FILES_FROM, NULL, WHERE, ON_ERROR, ALLOW_UNREADABLE)
@@ -1247,9 +1248,9 @@ class Settings(SettingsBase):
         "NAME",
         _OneOf(*CLASSIFIERS, aliases=VALUE_ALIASES["classifier"]),
         f"Kind of model: {', '.join(CLASSIFIERS)}. multinomial: naive Bayes on counts; bernoulli: "
-        "on the presence of terms; complement: by the words that the other classes lack; "
-        "gaussian: discriminant analysis of latent features; logistic: regression, slower and "
-        "often more accurate; average: the weighted mean of several.",
+        "naive Bayes on the presence of terms; complement: naive Bayes on the counts of all other "
+        "classes; gaussian: discriminant analysis of latent features; logistic: logistic "
+        "regression, slower and often more accurate; average: the weighted mean of several models.",
         common=True,
     )
     language: str = _declare_analysis(
@@ -1261,35 +1262,36 @@ class Settings(SettingsBase):
             otherwise=_check_language_code,
             expected="a code such as de",
         ),
-        "Language of the documents, for stop words and stemmer. A code such as de or pt-BR; or "
-        f"one of {', '.join(LANGUAGES)}; or {', '.join(UNSPACED_LANGUAGES)}, which have neither.",
+        "Language of the documents, for stop words and stemmer. NAME is a code such as de or "
+        f"pt-BR, or one of {', '.join(LANGUAGES)}, or {', '.join(UNSPACED_LANGUAGES)}. The last "
+        f"{len(UNSPACED_LANGUAGES)} have no stop words and no stemmer.",
         common=True,
     )
     stop_words: str | tuple[str, ...] = _declare_analysis(
         "auto",
         "NAME|FILE",
         _check_stop_words,
-        "Words to ignore: auto, default, a language, a file of words, or none. default: the list "
-        "of --language. auto: no list if held-out documents are predicted clearly better without "
-        "it (if there are fewer than 50, not worse), else that list; with --ngrams always the "
-        "list.",
+        "Words to ignore: auto, default, a language, none, or a file of words. auto: the list of "
+        "--language, unless held-out documents (not used to train the model) are predicted clearly "
+        "better without the list. With 10 to 49 held-out documents, the list is "
+        "used only if predictions without it are worse; with --ngrams 2 or more, always. default: "
+        "the list of --language.",
         common=True,
     )
     stemmer: str = _declare_analysis(
         "snowball",
         "NAME",
         _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
-        "Reduce words to their stems: snowball, none, or another stemmer. snowball: the stemmer of "
-        "--language. Others are Snowball's for another language, by its name, and those of nltk: "
-        f"{', '.join(NLTK_STEMMERS)}.",
+        "Reduce words to their stems: snowball, none, a language, or an nltk stemmer. snowball: "
+        "the Snowball stemmer of --language. A language: its Snowball stemmer. The nltk stemmers "
+        "are {', '.join(NLTK_STEMMERS)}.",
         common=True,
     )
     encoded_lines: EncodedLines = _declare_analysis(
         "drop",
         "WHAT",
         EncodedLines,
-        "Drop or keep lines of encoded data. These are uuencode, base64, yEnc, PGP and hexadecimal "
-        "digits.",
+        "Drop or keep lines of encoded data: uuencode, base64, yEnc, PGP and hexadecimal digits.",
         is_rare=True,
     )
     unspaced: Unspaced = _declare_analysis(
@@ -1346,15 +1348,16 @@ class Settings(SettingsBase):
         "mutual-information",
         "CRITERION",
         _OneOf(*CRITERIA),
-        f"How --top measures information: {', '.join(CRITERIA)}.",
+        f"How --top measures information: {', '.join(CRITERIA)}. presence: mutual information of "
+        "the class and whether a document contains the term.",
     )
     weighting: Weighting = declare(
         "counts",
         "NAME",
         Weighting,
         "Weight of a term in a document: counts, binary, log or tfidf. counts: n, the number of "
-        "occurrences; binary: 1; log: log(1 + n); tfidf: log(1 + n) times the logarithm of "
-        "documents over those that contain it, with each document scaled to unit length.",
+        "occurrences; binary: 1; log: log(1 + n); tfidf: log(1 + n) times log(D / d) if d of D "
+        "documents contain the term, with each document scaled to unit length.",
     )
     smoothing: Smoothing = declare(
         "auto",
@@ -1367,29 +1370,30 @@ class Settings(SettingsBase):
             expected="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', "
             "all others",
         ),
-        "Pseudo-count added to each count: auto, evidence, leave-one-out, or a number. evidence: "
-        "the number that makes the class counts most probable; leave-one-out: the number that "
-        "makes held-out documents of the sample most probable; both at most 1 per term. auto: "
-        "that of evidence, unless another predicts held-out documents clearly better. A,B: two "
-        "numbers for bernoulli, for documents with a term and without. FILE: numbers for some "
-        "terms, or values of columns such as face=1; it has lines of a term, a tab and a number, "
-        "and one of * for all others.",
+        "Pseudo-count added to each count: auto, evidence, leave-one-out, number or file. auto: "
+        "the pseudo-count of evidence, unless another pseudo-count predicts held-out documents "
+        "clearly better. evidence: the number up to 1 that makes the class counts most probable. "
+        "leave-one-out: the number up to 1 that makes held-out documents of the sample (training "
+        "documents in the model file) most probable. A,B: for bernoulli, one number for documents "
+        "with a term and one for documents without. File: each line has a term, or a value of a "
+        "column such as face=1, a tab and a number; the line with * is for all other terms.",
         common=True,
     )
     prior_shape: PriorShape = declare(
         "symmetric",
         "SHAPE",
         PriorShape,
-        "Shape of the Dirichlet prior: symmetric or background. symmetric: the same for all terms; "
-        "background: in proportion to the whole corpus, where --smoothing is the total.",
+        "Shape of the Dirichlet prior: symmetric or background. symmetric: the same pseudo-count "
+        "for all terms; background: pseudo-counts in proportion to the whole corpus, with the sum "
+        "--smoothing.",
         is_rare=True,
     )
     estimate: Estimate = declare(
         "mean",
         "NAME",
         Estimate,
-        "Estimate of term probabilities: mean, map or ml. mean: that of the posterior; map: its "
-        "mode; ml: maximum likelihood.",
+        "Estimate of term probabilities: mean, map or ml. mean: mean of the posterior; map: mode "
+        "of the posterior; ml: maximum likelihood.",
         is_rare=True,
     )
     members: str = declare(
@@ -1397,8 +1401,8 @@ class Settings(SettingsBase):
         "A+B",
         check_members,
         "For average: the models to combine, joined by +. Each may have a weighting and a "
-        "pseudo-count: multinomial:log:0.1. With evidence: in front, models of the same counts "
-        "are weighted by p(m | data): evidence:multinomial:0.1+multinomial:1.",
+        "pseudo-count: multinomial:log:0.1. The prefix evidence: weights models of the same counts "
+        "by p(m | data), as in evidence:multinomial:0.1+multinomial:1.",
         only_for=AVERAGE,
         is_rare=True,
     )
@@ -1409,8 +1413,8 @@ class Settings(SettingsBase):
             "auto", otherwise=make_number_check(float, 1e-6, 1e9), expected="a number from 1e-6"
         ),
         "For logistic: strength of the penalty on weights. A/2 times the sum of squared weights is "
-        "added to the negative log-likelihood (A is 1/C elsewhere). auto: the A that makes "
-        "held-out documents (one in five) most probable after calibration.",
+        "added to the negative log-likelihood (other programs have C = 1/A). auto: the A that "
+        "makes held-out documents (one in five) most probable after calibration.",
         only_for="logistic",
         is_rare=True,
     )
@@ -1418,8 +1422,8 @@ class Settings(SettingsBase):
         100,
         "N",
         make_number_check(int, 1, 10000, "a whole number from 1 to 10,000"),
-        "For gaussian: number of latent features of a document. They come from a singular value "
-        "decomposition of tf-idf, which may have fewer.",
+        "For gaussian: number of latent features of a document. The features come from a singular "
+        "value decomposition of tf-idf, which may have fewer.",
     )
     covariance: Covariance = _declare_gaussian(
         "shared",
@@ -1442,9 +1446,9 @@ class Settings(SettingsBase):
         "auto|W",
         _OneOf("auto", otherwise=make_number_check(float, 0, 1), expected="a number from 0 to 1"),
         "For gaussian: weight from 0 to 1 of a simpler covariance. It makes the covariance "
-        "invertible if there are few documents: a shared one shrinks towards a sphere, separate "
-        "ones towards the shared one. 0: maximum likelihood; auto: by the variance and number of "
-        "documents.",
+        "invertible if there are few documents: a shared covariance shrinks towards a sphere, "
+        "separate covariances towards the shared covariance. auto: by the variance and number of "
+        "documents; 0: maximum likelihood.",
     )
     class_prior: ClassPrior = declare(
         "empirical",
@@ -1456,8 +1460,9 @@ class Settings(SettingsBase):
             expected="smoothed:A or a number of at least 0 for each class",
         ),
         "Prior probabilities of the classes: empirical, uniform, smoothed:A, or a file. "
-        "empirical: the proportions of training; smoothed:A: the same after adding A to the "
-        "documents of each class. FILE: lines of a class, a tab and a weight.",
+        "empirical: the class proportions of training; uniform: equal; smoothed:A: the class "
+        "proportions after adding A to the documents of each class. File: each line is a class, a "
+        "tab and a weight.",
     )
     class_weight: ClassWeight | Mapping[str, float] | None = declare(
         None,
@@ -1469,15 +1474,15 @@ class Settings(SettingsBase):
         ),
         "balanced: give all classes the same weight in training. Each of the D_k documents of "
         "class k has weight D/(K·D_k), with D documents in K classes. Probabilities are then "
-        "those of documents drawn equally from all classes.",
+        "the probabilities of documents drawn equally from all classes.",
     )
     calibration: CalibrationName = declare(
         "auto",
         "NAME",
         _OneOf(*get_args(CalibrationName), aliases=VALUE_ALIASES["calibration"]),
-        "How scores become probabilities: auto or none. auto: divided by a temperature that grows "
-        "with the length of the document, fitted to held-out documents of the sample; with --set "
-        "estimate=ml the same as none. none: the posterior of the textbook.",
+        "How scores become probabilities: auto or none. auto: scores are divided by a temperature "
+        "that grows with the length of the document, and is fitted to held-out documents of the "
+        "sample. none: scores are not divided. With --set estimate=ml, auto is none.",
         group="answer",
     )
     sample: int = declare(

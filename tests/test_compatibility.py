@@ -276,7 +276,7 @@ def test_options_are_incompatible_in_either_order() -> None:
 def test_help_shows_the_compatibility_table() -> None:
     shown = " ".join(succeed("cross-validate --help-all").text.split())
     assert (
-        "--leave-one-out / --folds, --repeats, --seed, --group-column, --time-column: each document is a fold."
+        "--leave-one-out: not with --folds, --repeats, --seed, --group-column or --time-column."
         in shown
     )
     assert "--null needs --files-from." in shown

@@ -72,29 +72,33 @@ class ClassifyOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     output: str | None = shared_options.rows_field(
-        "tsv has document, class and probability; csv also has the reason if there is no class.",
+        "tsv has a row for each document: document, class, probability; csv also has the reason if "
+        "there is no class.",
         default=None,
+        shown_default="table on a terminal, else tsv, or csv with --keep or --limit",
     )
     excel_safe: bool = shared_options.excel_safe_field()
     limit: int | None = shared_options.limit_field(
-        "Print the N most probable classes of each document; in a pipe as csv, never as tsv.",
+        "Print the N most probable classes of each document, in table, csv or jsonl.",
         old_names="--top-k",
     )
     scores: bool = declarations.option(
         "--scores",
-        "In jsonl, add log joint probabilities and log odds of the classes. They are in nats, for "
-        "all classes unless --limit is given.",
+        "In jsonl, add the log joint probability and the log odds of each class, in nats (natural "
+        "logarithms). With --limit, only the N most probable classes have them.",
         group="answer",
     )
     drift: str | None = declarations.option(
         "--drift",
         "Append to FILE how much the documents differ from the training documents. nbtext drift "
-        "reads it. A run without documents adds nothing.",
+        "reads FILE. A run without documents adds nothing.",
         group="output",
         type=OutputPath(DRIFT_LOG_START),
     )
     lines: bool = declarations.common_option(
-        "--lines", "Classify each line of standard input at once, as a document.", group="documents"
+        "--lines",
+        "Classify each line of standard input as a document, as soon as the line arrives.",
+        group="documents",
     )
     batch: bool = declarations.option(
         "--batch",
@@ -104,7 +108,7 @@ class ClassifyOptions(shared_options.ModelOptions):
     )
     exit_status_abstained: int | None = declarations.option(
         "--exit-status-abstained",
-        "Exit with N instead of 0 if no class is predicted for a document.",
+        "Exit with N instead of 0 if any document has no predicted class.",
         group="process",
         type=shared_options.WholeNumber(1, 255),
     )
@@ -139,14 +143,20 @@ def command(
 ) -> int | None:
     """Print the most probable class of each document and its probability.
 
-    There is exactly one record per document, in the order of the input. CORPUS is any number of
-    files and directories, or - for one document on standard input. Documents are read like the
-    training documents, unless options differ. If no class is predicted, the class is empty and the
-    third column (in csv the last one) has the reason: impossible, empty, no-known-terms,
-    low-probability, low-precision, no-label, empty-set, atypical, or an error.
+    CORPUS is any number of files and directories, or - for one document on standard input.
+    Documents are read like the training documents, unless options differ. The output has one record
+    per document, in the order of the input, except for unreadable documents with --on-error skip.
 
-    With --coverage, the label lists the classes of the set, most probable first, separated by |.
-    The probability is that of the first. JSON lines have the set as labels.
+    If no class is predicted, the class is empty, and the third column (in csv the last column) has
+    the reason: low-probability (--min-probability, --costs), low-precision (--min-precision),
+    atypical (--min-typicality), empty-set (--coverage: no class is probable enough), no-label (with
+    several labels per document: none is probable enough), impossible (every class has probability
+    0), or an error. If the document has no text or no words that the model knows, empty or
+    no-known-terms replaces low-probability, low-precision and no-label.
+
+    With --coverage, the class column lists the classes of the set, most probable first, separated
+    by |. The probability column has the probability of the first class. In jsonl, the key labels
+    has the set.
 
     \b
     Examples:

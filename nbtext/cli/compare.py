@@ -29,7 +29,7 @@ class CompareOptions:
     changed: str | None = declarations.common_option(
         "--changed",
         "Write documents with different predictions to FILE as JSON lines. A line has id, truth, "
-        "a, probability_a, b and probability_b.",
+        "a (the prediction of A), probability_a, b and probability_b.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
@@ -46,9 +46,9 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
     """Compare how well the models A and B predict documents whose classes are known.
 
     The output shows which model is better, whether the difference is significant, and how many
-    predictions changed. CORPUS has the layout of a training corpus, and is read like that of A,
-    unless options differ. Differences are B minus A. Accuracies are compared by McNemar's exact
-    test; other differences have 95 % intervals of the paired bootstrap.
+    predictions changed. CORPUS has the layout of a training corpus, and is read like the training
+    corpus of A, unless options differ. Differences are B minus A. Accuracies are compared by
+    McNemar's exact test; other differences have 95 % intervals of the paired bootstrap.
 
     \b
     Examples:

@@ -40,21 +40,21 @@ class FoldOptions:
     seed: int = shared_options.seed_field("Seed of the division into folds.", group="documents")
     group_column: str | None = declarations.option(
         "--group-column",
-        "Keep documents with the same value in this column in one fold.",
+        "Put all documents with the same value of COLUMN into the same fold.",
         group="documents",
         metavar="COLUMN",
     )
     time_column: str | None = declarations.option(
         "--time-column",
-        "Train on documents before each fold in time. The column has numbers, or dates and times "
-        "of ISO 8601 in one zone.",
+        "Divide the corpus by time, and train on the documents before each fold. COLUMN has "
+        "numbers, or dates and times of ISO 8601 in one time zone.",
         group="documents",
         metavar="COLUMN",
     )
     leave_one_out: bool = declarations.option(
         "--leave-one-out",
-        "Evaluate on every document a model of all others. Terms, smoothing and calibration are "
-        "chosen once, from all documents.",
+        "Use each document as a fold. Terms, smoothing and "
+        "calibration are chosen once, from all documents.",
         group="documents",
     )
 
@@ -83,13 +83,14 @@ class OutputOptions:
     """Options for the output."""
 
     output: str = shared_options.output_field(
-        "table tsv csv json jsonl", "json has all metrics; rows are classes."
+        "table tsv csv json jsonl",
+        "json: all metrics; tsv, csv, jsonl: a row for each class.",
     )
     all: bool = shared_options.all_field()
     predictions: str | None = declarations.common_option(
         "--predictions",
         "Write every prediction to FILE as JSON lines. A line has id, truth, answer and "
-        "probability. The repeats follow in order.",
+        "probability. The lines are in the order of the repeats.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
@@ -105,11 +106,11 @@ def command(
     processes: JobOptions,
     training: TrainingOptions,
 ) -> int | None:
-    """Divide a corpus into folds, evaluate on each a model of the others, and print the metrics.
+    """Divide a corpus into folds, evaluate on each fold a model of the other folds, and print the metrics.
 
-    Documents are counted once. All choices of training, such as terms and smoothing, are repeated
-    for each fold, on the other folds. The classes are spread evenly over the folds, unless
-    --group-column or --time-column divide the corpus. No model is written.
+    All choices of training, such as terms and smoothing, are repeated for each fold, on the other
+    folds. The classes are spread evenly over the folds, unless --group-column or --time-column
+    divides the corpus. Documents are counted once. No model is written.
 
     \b
     Examples:

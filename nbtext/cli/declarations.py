@@ -164,7 +164,7 @@ class Command(click.Command):
 
         rules = self.describe_rules() if shows_all else []
         if rules:
-            with formatter.section(paint("What excludes what", bold=True)):
+            with formatter.section(paint("Combinations", bold=True)):
                 for rule in rules:
                     formatter.write_text(rule)
 
@@ -384,8 +384,7 @@ def _make_set_option(settings: Sequence[Option]) -> Option:
         expose_value=False,
         shell_complete=suggest,
         help=f"Set a rare setting; see nbtext help settings. NAME is {', '.join(names[:-1])} or "
-        f"{names[-1]}. "
-        "The option can be given several times.",
+        f"{names[-1]}. The option can be given several times.",
     )
 
 

@@ -32,16 +32,16 @@ class DoctorOptions(shared_options.ModelOptions):
 def command(options: DoctorOptions) -> None:
     """Check the installation and the model, or with CORPUS a corpus, and advise on each problem.
 
-    A corpus is read as training would read it. Warnings are those of training, and about repeated
-    texts, texts with several labels, classes of fewer than 5 documents, mail or HTML read as text,
-    and another language than --language.
+    A corpus is read as training would read it. The output has the warnings of training, and
+    warnings about repeated texts, texts with several labels, classes of fewer than 5 documents,
+    mail or HTML read as text, and documents in another language than --language.
 
     Without CORPUS, the command checks versions, optional packages, the model file, its folder and
     its lock. It changes nothing.
 
-    The exit status is that of the first problem for other commands: 3 for the model, 4 for its
-    folder, 5 for its lock. It is 0 if there are only warnings. A missing model is only a warning,
-    unless --model or $NBTEXT_MODEL names it.
+    The exit status is the status that the first problem causes in other commands: 3 for the model,
+    4 for its folder, 5 for its lock. The status is 0 if there are only warnings. A missing model is
+    only a warning, unless --model or $NBTEXT_MODEL names the model.
 
     \b
     Examples:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.gates import TOO_FEW_RUNS_STATUS, parse_distance_gate, report_gate_failures
+from nbtext.cli.gates import parse_distance_gate, report_gate_failures
 from nbtext.cli.messages import MAX_LISTED, emit, emit_error
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.errors import UsageError, format_quantity
+from nbtext.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from nbtext.evaluation.drift_log import MetricDrift
+    from nbtext.evaluation.drift_log import DriftRun
 
 
 @declarations.option_record
@@ -23,69 +22,55 @@ class DriftOptions:
     """Options that only this command has."""
 
     log: str = declarations.argument(metavar="FILE", type=INPUT_PATH)
-    output: str = shared_options.output_field("table tsv csv jsonl")
+    output: str = shared_options.output_field("table tsv csv jsonl", "Each row is a run.")
     last: int | None = declarations.common_option(
         "--last",
-        "Combine the last N runs. Runs of another model file than the newest run's are ignored.",
+        "Combine the last N runs.",
         group="documents",
         type=shared_options.WholeNumber(1),
     )
     since: str | None = declarations.common_option(
         "--since",
-        "Combine the runs since DATE, such as 2026-05-31. A time may follow; without an offset, "
-        "it is in UTC. With --last, combine the last N of them.",
+        "Combine the runs since DATE, such as 2026-05-31. A time may follow the date; a time "
+        "without an offset is in UTC. With --last, only the last N of these runs are combined.",
         group="documents",
         metavar="DATE",
     )
     fail_over: tuple[str, ...] = declarations.common_option(
         "--fail-over",
-        "Exit with status 6 if a distance is larger. NAME is unknown, log_likelihood, length, "
-        "answers or any. The newest run is checked. With --last or --since, the combined runs are "
-        "checked, and the significant distances of a newest run of 30 documents or more. The "
-        "option can be repeated.",
+        "Exit with status 6 if the distance NAME of the newest run, or of the combined runs, is "
+        "larger than DISTANCE. NAME is unknown, log_likelihood, length, answers (the predictions) "
+        "or any. The option can be repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=DISTANCE",
     )
-    min_runs: int = declarations.common_option(
-        "--min-runs",
-        "Exit with status 7, instead of a check of --fail-over, if --last or --since combine fewer "
-        "than N runs.",
-        group="answer",
-        type=shared_options.WholeNumber(1),
-        default=2,
-    )
-
-    @property
-    def n_required_runs(self) -> int:
-        """Number of combined runs that --fail-over needs: at most the number of --last."""
-        return self.min_runs if self.last is None else min(self.min_runs, self.last)
 
 
 @declarations.command("drift")
 def command(options: DriftOptions) -> int:
     """Show how far the documents in a log of nbtext classify --drift differ from the training documents.
 
-    Unknown tokens, the log-likelihood per token, and the length of documents have a distance: the
-    difference between the means of new and held-out training documents, in standard deviations of
-    training documents. The distance of predictions is the proportion that differs. Distances do not
-    grow with the number of documents. A star marks a significant distance; with many documents, a
-    small distance is significant too. --fail-over compares distances.
+    Each run of classify has four distances. For unknown tokens, the log-likelihood per token, and
+    the length of documents, the distance is the difference between the means of new documents and
+    of training documents that were held out, in standard deviations of training documents. The
+    distance of predictions is the total variation distance between class proportions. Distances do
+    not grow with the number of documents. A star marks a significant distance; with many documents,
+    a small distance is significant too.
 
-    A run of a few documents may be far away by chance. --last N combines the last N runs, as if
-    their documents had been classified together; --since combines the runs since a date. jsonl then
-    has one line, and only runs of the newest run's model file count. Each run is compared with the
-    training of its own model. Runs without documents are ignored. An invalid line is reported and
-    skipped, and the exit status is 1.
+    A run of few documents may be far away by chance. --last N combines the last N runs, as if their
+    documents had been classified together; --since combines the runs since a date. tsv, csv and
+    jsonl then have one row, and runs with another model file than the newest run are ignored. Each
+    run is compared with the training of its own model. Runs without documents are ignored. An
+    invalid line is reported and skipped, and the exit status is 1.
 
     \b
     Examples:
       nbtext drift drift.log
-      nbtext drift drift.log --last 30 --fail-over any=0.5
+      nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
     """
     from nbtext.evaluation.drift_log import (
-        find_sudden_changes,
         pool_runs,
         read_history,
         take_newest_runs,
@@ -110,24 +95,8 @@ def command(options: DriftOptions) -> int:
     run_drifts = [pool_runs([run]) for run in runs]  # a pool of one run is its drift
     write_drift_history(options.output, run_drifts, pooled_drift, n_skipped_runs)
 
-    if gates and pooled_drift is not None and pooled_drift.runs < options.n_required_runs:
-        required = format_quantity(options.n_required_runs, "run")
-        emit(
-            f"too few runs for --fail-over: {pooled_drift.runs}; it needs {required}",
-            where=options.log,
-            hint="see --min-runs",
-        )
-        return TOO_FEW_RUNS_STATUS
     newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
-    if pooled_drift is None:
-        failures = _find_gate_failures(newest_drift.metrics, gates)
-    else:
-        # The earlier runs would hide a sudden change.
-        sudden_changes = find_sudden_changes(newest_drift)
-        failures = chain(
-            _find_gate_failures(pooled_drift.metrics, gates),
-            _find_gate_failures(sudden_changes, gates, suffix=" in the newest run"),
-        )
+    failures = _find_gate_failures(pooled_drift or newest_drift, gates)
     gate_status = report_gate_failures(failures)
     if gate_status is not None:
         return gate_status
@@ -147,18 +116,15 @@ def _parse_time(text: str) -> datetime:
         ) from None
 
 
-def _find_gate_failures(
-    metrics: Mapping[str, MetricDrift], gates: Sequence[tuple[str, float]], suffix: str = ""
-) -> Iterator[str]:
+def _find_gate_failures(drift: DriftRun, gates: Sequence[tuple[str, float]]) -> Iterator[str]:
     """Yield why gates are not met.
 
     A gate is the name of a metric, or ``any`` for all metrics, and the largest distance that meets
-    it. A metric without a distance meets all gates. ``suffix`` ends the name of a metric.
+    it. A metric without a distance meets all gates.
     """
     for gate_name, max_distance in gates:
-        for name, metric in metrics.items():
+        for name, metric in drift.metrics.items():
             if gate_name not in (name, "any") or metric.distance is None:
                 continue
             if metric.distance > max_distance:
-                distance = f"{metric.distance:.6g}"
-                yield f"the distance of {name}{suffix} is {distance}, over {max_distance:g}"
+                yield f"the distance of {name} is {metric.distance:.6g}, over {max_distance:g}"

@@ -33,12 +33,13 @@ class EvaluateOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     output: str = shared_options.output_field(
-        "table tsv csv json jsonl", "json has all metrics; rows are classes."
+        "table tsv csv json jsonl",
+        "json: all metrics; tsv, csv, jsonl: a row for each class.",
     )
     all: bool = shared_options.all_field()
     by: tuple[str, ...] = declarations.common_option(
         "--by",
-        "Add the metrics for each value of a column. The option can be repeated.",
+        "Add the metrics of the documents with each value of COLUMN. The option can be repeated.",
         group="output",
         multiple=True,
         metavar="COLUMN",
@@ -52,9 +53,9 @@ class EvaluateOptions(shared_options.ModelOptions):
     )
     training: tuple[str, ...] = declarations.common_option(
         "--training",
-        "Find test documents that are in this training corpus too. nbtext warns, and adds the "
-        "metrics without them. The corpus is read as it was in training. The option can be "
-        "repeated.",
+        "Find test documents that are also in this training corpus. nbtext reports the documents "
+        "in a warning, and adds the metrics without these documents. The corpus is read as in "
+        "training. The option can be repeated.",
         group="documents",
         multiple=True,
         metavar="CORPUS",
@@ -74,22 +75,23 @@ def command(
 
     CORPUS has the layout of a training corpus. Labels that the model does not know count as
     mistakes, and are reported. A document without a prediction (--min-probability, --min-precision,
-    --costs) lowers accuracy and recall, not precision. Intervals have 95 % confidence. With --costs
-    and two classes, the table shows the likelihood ratio above which the first class is predicted.
-    --coverage adds how often sets of classes contain the true one, and their size (for
-    --fail-under and --fail-over: set_coverage, set_size). --min-precision adds the precision for
-    each proportion of documents that get a prediction.
+    abstain in --costs) lowers accuracy and recall, not precision. Intervals have 95 % confidence.
+    With --costs and two classes, the output has the likelihood ratio p(text | class) / p(text |
+    other class) above which a class is predicted. --coverage adds the metrics set_coverage (how
+    often the set of classes contains the true class) and set_size (the mean size of the sets).
+    --min-precision adds a table: the proportion of documents that get a prediction, and the
+    precision of these predictions.
 
     With several labels per document, the accuracy is the proportion of documents with exactly the
-    right labels; precision, recall and F1 are those of each label against all others. Log loss and
-    Brier score are sums over labels; the calibration error is that of the most probable label.
+    right labels; precision, recall and F1 compare each label with all other labels. Log loss and
+    Brier score are sums over labels; the calibration error is for the most probable label.
 
-    A warning reports test texts that are in the model's sample of training documents. --training
-    checks all training documents, and reports texts that have the same words equally often, in
-    any order and case.
+    A model keeps a sample of its training documents. A warning reports test texts that are in this
+    sample. --training checks all training documents, and reports texts that have the same words
+    with the same counts, in any order and case.
 
     A line of --errors has id, truth, answer, probability, and the terms that favour the predicted
-    class most, each with its contribution in nats.
+    class most, each with its contribution in nats (natural logarithms).
 
     \b
     Examples:

@@ -20,7 +20,7 @@ class ExplainOptions(shared_options.ModelOptions):
 
     against: str | None = declarations.common_option(
         "--against",
-        "Compare the predicted class with this class.",
+        "Compare the predicted class with LABEL.",
         group="answer",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
@@ -28,50 +28,53 @@ class ExplainOptions(shared_options.ModelOptions):
     )
     why_not: str | None = declarations.common_option(
         "--why-not",
-        "Instead of contributions, print words without which LABEL would be predicted.",
+        "Instead of contributions, print words to remove so that LABEL is predicted.",
         group="answer",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
     )
     output: str = shared_options.rows_field()
     limit: int = shared_options.limit_field(
-        "Show N words in table and page.", 20, old_names="--top"
+        "Show N words in a table or page.", 20, old_names="--top"
     )
     to: str | None = shared_options.to_field(
-        "Write a page of HTML to FILE instead.", PAGE_START, old_names="--html"
+        "Write the contributions to FILE, as a page of HTML.", PAGE_START, old_names="--html"
     )
 
 
 @declarations.command("explain")
 def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
-    """Print the prediction for each document and the contribution of each word, or what would change it.
+    """Print the prediction for each document and the contribution of each word, or words to remove for another prediction.
 
-    Contributions are parts of the log odds of the predicted class against another class, in nats.
-    Documents are read as classify reads them.
+    Contributions are parts of the log odds, log p(predicted class) - log p(other class), in nats
+    (natural logarithms). Documents are read as classify reads them.
 
-    The log odds are the sum of the part without any word (the class prior; for bernoulli also the
-    absence of every term), the words, and the columns. An n-gram is divided equally among its words;
-    a character n-gram belongs to its word; a term that occurs several times is divided equally among
-    its occurrences. Words that are not counted have 0 and the reason.
+    The log odds are the sum of the contributions of the class prior (for bernoulli with the absence
+    of every term), of the words, and of the values of columns. The contribution of an n-gram is
+    divided equally among its words, the contribution of a term among its occurrences; a character
+    n-gram belongs to its word. Words that are not counted have 0 and the reason.
 
-    With several labels per document, each predicted label is explained against all documents without
-    it. --why-not LABEL then finds words without which LABEL is among the predicted labels.
+    With several labels per document, each predicted label is compared with all documents without
+    the label.
 
-    Calibration comes last and changes the probability, not the order of the classes. The scores of
-    gaussian are not a sum: a word has the loss of log odds if it is removed, and the line rest has
-    the difference. If a document is impossible, the output names a reason for each class.
+    Calibration comes last and changes the probability, not the order of the classes. For gaussian,
+    the contribution of a word is how much the log odds fall if the word is removed; the line rest
+    is the log odds minus the sum of all contributions. If every class has probability 0, the output
+    has a reason for each class.
 
-    TSV has a line for each part: document, predicted class, other class, kind (prior, word,
-    attribute, rest, log-odds, calibrated, none), name, nats, count, positions, note. Positions are
-    bytes of the text in UTF-8, after reading; jsonl has this text too. On a terminal, words for the
-    predicted class are bold on blue, words for the other class underlined on orange.
+    TSV has a line for each contribution: document, predicted class, other class, kind (prior, word,
+    attribute for a value of a column, rest, log-odds, calibrated, none), name, nats, count,
+    positions, note. Positions are byte offsets in the decoded text, as UTF-8; jsonl has this text
+    too. On a terminal, words for the predicted class are bold on blue, words for the other class
+    underlined on orange.
 
     --why-not removes all occurrences of the word that counts most against LABEL, and scores the
-    document again, until LABEL is predicted; at most 20 words. Then it puts back each word without
-    which LABEL is predicted all the same. So every removed word is needed, but other words may do as
-    well. Costs and thresholds are ignored. TSV has a line for each word: document, predicted class,
-    LABEL, word, occurrences, the probability of LABEL without the words. If there is no solution, a
-    seventh column has the reason: answered-so, no-prior, not-enough.
+    document again, until LABEL is predicted (alone or with other labels) or 20 words are removed.
+    Then nbtext puts back each word with which LABEL is still predicted. So every removed word is
+    needed, but other words may do as well. Costs and thresholds are ignored. TSV has a line for
+    each removed word: document, predicted class, LABEL, word, occurrences, the probability of LABEL
+    without the words. Without a solution, a seventh column has the reason: answered-so (LABEL is
+    already predicted), no-prior (the class prior of LABEL is 0) or not-enough.
 
     \b
     Examples:

@@ -33,15 +33,16 @@ def command(
     replacement: ReplacementOptions,
     processes: JobOptions,
 ) -> None:
-    """Remove the documents of a corpus from a model, with the labels that they were added with.
+    """Remove the documents of a corpus from a model. Each document needs the label with which it was added.
 
-    The counts are then exactly those of the other documents, and the sample no longer has the
-    removed ones. Terms and classes without documents disappear. If a document was never added, the
-    command names it and removes nothing. This is certain for a model with no more documents than its
-    sample has (4,096); for a larger model, it is noticed only if a count would become negative. A
-    document that was added twice must be removed twice.
+    The model then has exactly the counts of the remaining documents. Terms and classes without
+    documents disappear. The removed documents are also removed from the sample (the training
+    documents that the model keeps), and from the ledger (the list of documents added with nbtext
+    update --once). A document that was added twice must be removed twice.
 
-    The ledger of nbtext update --once changes too.
+    If a document was never added, the command names the document and removes nothing. In a model
+    that keeps all training documents (at most 4,096), the command always notices this; in a larger
+    model, only if a count would become negative.
 
     \b
     Examples:

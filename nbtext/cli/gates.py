@@ -28,27 +28,27 @@ TOO_FEW_RUNS_STATUS = 7
 
 @declarations.option_record
 class GateOptions:
-    """The options of gates for the metrics of an evaluation. Help and messages call them figures."""
+    """The options of gates for the metrics of an evaluation."""
 
     fail_under: tuple[str, ...] = declarations.common_option(
         "--fail-under",
-        "Exit with status 6 if a metric is smaller, such as macro_f1=0.85. Names are those of the "
-        "JSON output. The option can be repeated.",
+        "Exit with status 6 if the metric NAME is smaller than VALUE (a gate), such as "
+        "macro_f1=0.85. NAME is a key of the JSON output. The option can be repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=VALUE",
     )
     fail_over: tuple[str, ...] = declarations.option(
         "--fail-over",
-        "Exit with status 6 if a metric is larger, such as log_loss=0.6. The option can be "
-        "repeated.",
+        "Exit with status 6 if the metric NAME is larger than VALUE, such as log_loss=0.6. The "
+        "option can be repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=VALUE",
     )
     fail_under_interval: bool = declarations.option(
         "--fail-under-interval",
-        "Compare the lower end of the 95 % interval with VALUE; for --fail-over the upper end.",
+        "Compare VALUE with the lower end of the metric's 95 % interval, for --fail-over with the upper end.",
         group="answer",
     )
     """Whether all gates use intervals, those of ``--fail-over`` too."""

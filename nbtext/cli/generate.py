@@ -29,7 +29,7 @@ class GenerateOptions(shared_options.ModelOptions):
     draw: bool = declarations.option(
         "--draw",
         "Draw the probabilities of words from their posterior, once for each class. By default "
-        "they are the estimates of the model.",
+        "the probabilities are the estimates of the model.",
         group="model",
     )
     seed: int = shared_options.seed_field("Seed of the random draws.", group="process", common=True)
@@ -42,13 +42,13 @@ class GenerateOptions(shared_options.ModelOptions):
 
 @declarations.command("generate")
 def command(options: GenerateOptions) -> None:
-    """Print random documents drawn from the model: words from the classes' language models, and values.
+    """Print random documents: words from the language models of the classes, and values of columns.
 
-    The output has words, not sentences. They are stems if the model was trained with a stemmer; to
-    train on them, use --stemmer none --stop-words none. Stop words and n-grams are not drawn. A
-    bernoulli model draws for each word of the vocabulary whether it occurs. Each category, count and
-    number is drawn from its distribution in the class; in jsonl, csv and tsv it has the name that
-    the model reads. The same seed gives the same documents.
+    The output has words, not sentences. The words are stems if the model was trained with a
+    stemmer; to train on the words, use --stemmer none --stop-words none. Stop words and n-grams are
+    not drawn. A bernoulli model draws for each word of the vocabulary whether the word occurs. Each
+    category, count and number is drawn from its distribution in the class; in jsonl, csv and tsv
+    its column has the name that the model reads. The same seed gives the same documents.
 
     \b
     Examples:

@@ -24,8 +24,8 @@ class InspectOptions(shared_options.ModelOptions):
     )
     criteria: bool = declarations.common_option(
         "--criteria",
-        "Show evidence, AIC and BIC of each part, and the posterior probabilities of models of "
-        "the same data.",
+        "Show evidence, AIC and BIC of each part of the model, and the posterior probabilities of "
+        "models of the same data.",
         group="model",
     )
     words: tuple[str, ...] = declarations.common_option(
@@ -38,7 +38,7 @@ class InspectOptions(shared_options.ModelOptions):
     )
     labels: tuple[str, ...] = declarations.common_option(
         "--class",
-        "Show the terms of a class by three measures. The option can be repeated.",
+        "Show the terms of CLASS that are highest by three measures. The option can be repeated.",
         group="model",
         multiple=True,
         metavar="CLASS",
@@ -46,15 +46,17 @@ class InspectOptions(shared_options.ModelOptions):
     )
     thresholds: float | dict[str, float] | None = declarations.common_option(
         "--thresholds",
-        "Show the lowest probability that classify --min-precision P accepts. If no probability "
-        "is high enough, show how many more held-out predictions are needed.",
+        "Show the lowest probability that classify --min-precision P accepts. If no probability is "
+        "high enough, show how many more held-out predictions (predictions for training documents "
+        "by models without the documents) are needed.",
         group="model",
         type=shared_options.NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = shared_options.per_class_field()
     held_out: tuple[str, ...] = declarations.common_option(
         "--perplexity",
-        "Show the perplexity of each class on its held-out documents. The option can be repeated.",
+        "Show the perplexity of each class on its documents in CORPUS, which should not be "
+        "training documents. The option can be repeated.",
         group="documents",
         multiple=True,
         metavar="CORPUS",
@@ -68,17 +70,19 @@ class InspectOptions(shared_options.ModelOptions):
 def command(options: InspectOptions) -> None:
     """Print the content of a model: classes, documents, tokens, vocabulary, settings, top terms.
 
-    --criteria, --term, --class, --thresholds and --perplexity show something else instead; the JSON
-    object has it in addition. Options of reading apply to the documents of --perplexity.
+    With --criteria, --term, --class, --thresholds or --perplexity, the table has only the content
+    that the option describes; json has this content in addition. Options of reading apply to the
+    documents of --perplexity.
 
-    --criteria has a row for the class prior, the text, each column, and the whole. It compares the
-    model with other pseudo-counts, and with one distribution for all classes, by p(m | data) and
-    Bayes factors, in the words of Kass and Raftery (1995).
+    --criteria has a row for the class prior, the text, each column of the corpus, and the whole
+    model. The option compares the model with models of other pseudo-counts, and with a model of one
+    distribution for all classes, by p(m | data) and Bayes factors, in the words of Kass and Raftery
+    (1995).
 
     Probabilities of terms are those of the classifier; for complement, gaussian, logistic and
-    average those of the language models. Credible intervals have 95 % of the posterior. --class
-    shows the terms with the highest probability, the highest lift (probability compared with the
-    whole corpus), and the highest mutual information with the class.
+    average, they are those of the language models. Credible intervals contain 95 % of the posterior
+    probability. The three measures of --class are probability, lift (probability compared with the
+    whole corpus), and mutual information with the class.
 
     \b
     Examples:

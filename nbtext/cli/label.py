@@ -34,20 +34,21 @@ class LabelOptions:
     """Options that only this command has."""
 
     to: str | None = shared_options.to_field(
-        "Append labels to FILE, and continue from the labels in it.",
+        "Append labels to FILE, and continue from the labels in FILE.",
         shown_default=f"{DEFAULT_FILE}; with --review {DEFAULT_REVIEW_FILE}",
     )
     strategy: str = declarations.common_option(
         "--next",
-        "Choose the next document: uncertain, typical of the pool, both (mixed), or random.",
+        "Choose the next document: mixed (uncertain and typical), uncertain, typical of the pool, "
+        "or random.",
         group="answer",
         type=declarations.Choice(STRATEGIES),
         default=STRATEGIES[0],
     )
     random_share: float = declarations.option(
         "--random-share",
-        "Draw this proportion of the documents at random. Accuracy is estimated only from them; "
-        "with 0 there is no estimate.",
+        "Draw this proportion of the documents at random. Accuracy is estimated only from the "
+        "random documents; with 0 there is no estimate.",
         group="answer",
         hidden=True,
         type=shared_options.NumberInRange(0, 1),
@@ -63,23 +64,26 @@ class LabelOptions:
     )
     take: str | None = declarations.common_option(
         "--take",
-        "Import the labels of rows from FILE. It needs the columns or keys id and label.",
+        "Import labels from the rows of FILE, which needs the columns or keys id and label.",
         group="documents",
         type=INPUT_PATH,
     )
     review: bool = declarations.common_option(
         "--review",
-        "Review the labels of a corpus that nbtext suspects lists. FILE then has document, old "
-        "and new label; the corpus does not change.",
+        "Review documents whose label may be wrong, as the command nbtext suspects lists them. The "
+        "output file has lines of document, old and new label; the corpus does not change.",
         group="documents",
     )
-    output: str = shared_options.output_field("tsv csv jsonl", "Format of the rows of --suggest.")
+    output: str = shared_options.output_field(
+        "tsv csv jsonl",
+        text="Format of the rows of --suggest: id, label, suggested class, probability, text.",
+    )
     excel_safe: bool = shared_options.excel_safe_field()
     seeds: str | None = declarations.option(
         "--seeds",
-        "Start with words for the classes. A line of FILE has a class, a tab and a word, and "
-        "optionally a tab and its pseudo-count, by default 10. A word after ! counts against the "
-        "class.",
+        "Start with words for the classes. Each line of FILE has a class, a tab and a word, and "
+        "optionally a tab and the pseudo-count of the word, by default 10. A word that begins with "
+        "! counts against the class.",
         group="documents",
         type=INPUT_PATH,
     )
@@ -101,17 +105,19 @@ class LabelOptions:
 def command(options: LabelOptions, documents: DocumentOptions) -> None:
     """Label documents, the most informative ones first; nbtext train reads the result.
 
-    CORPUS is the pool, in any format. Labels in it are ignored, except with --review. A terminal
-    shows one document after the other: number keys answer, n names a new class, and the last line
-    shows the other keys. Words for the most probable class are bold on blue, words for the second
-    one underlined on orange. Without a terminal, --suggest prints documents, and --take imports the
-    rows after an editor or a program filled in the labels.
+    CORPUS has the documents to label (the pool), in any format. Labels in CORPUS are ignored,
+    except with --review. A terminal shows one document after the other: number keys choose a class,
+    n names a new class, and the last line shows the other keys. Words for the most probable class
+    are bold on blue, words for the second class underlined on orange. Without a terminal, --suggest
+    prints documents, and --take imports the rows after an editor or a program filled in the labels.
 
-    With --label-separator, a document may have several labels: keys switch them on and off, and
-    Enter stores the labels that are on. Later sessions read the separator from FILE.
+    With --label-separator, a document may have several labels: keys switch labels on and off, and
+    Enter stores the labels that are on. Later sessions read the separator from the output file
+    (--to).
 
-    Each label is on the disk before the next document is shown. The file has a JSON object per line,
-    with id, label and text. Labels of documents outside the pool train the model too.
+    Each label is on the disk before the next document is shown. The output file has a JSON object
+    per line, with id, label and text. nbtext trains a model on all labels in the output file, also
+    of documents that are not in the pool.
 
     \b
     Examples:

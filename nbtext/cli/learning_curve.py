@@ -11,7 +11,7 @@ class LearningCurveOptions:
     """Options that only this command has."""
 
     output: str = shared_options.output_field(
-        "table tsv csv json jsonl", "Rows are sizes of the training corpus."
+        "table tsv csv json jsonl", "Each row is a size of the training corpus."
     )
     steps: int = declarations.common_option(
         "--steps",
@@ -29,7 +29,7 @@ class LearningCurveOptions:
     )
     folds: int = declarations.option(
         "--folds",
-        "Divide the documents into N folds, and hold out each once.",
+        "Divide the documents into N folds, and hold out each fold once.",
         group="documents",
         type=shared_options.WholeNumber(2),
         default=5,
@@ -53,12 +53,12 @@ def command(
 ) -> None:
     """Show how accuracy grows with the number of training documents, and forecast it for more.
 
-    Models are trained on growing parts of a corpus and evaluated on held-out documents. The last
-    column is the accuracy on the training documents; if it is far above the accuracy on held-out
-    documents, the models overfit. The forecast is an inverse power law, error = a + b / n^c, fitted
-    to the curve. It assumes that new documents and labels are like these. Its interval covers random
-    draws and the misfit of the law. If the curve is too short or too noisy, there is no forecast. No
-    model is written.
+    Models are trained on growing parts of a corpus and evaluated on held-out documents, which are
+    not used for training. The last column is the accuracy on the training documents; if this
+    accuracy is far above the accuracy on held-out documents, the models overfit. The forecast is an
+    inverse power law, error = a + b / n^c, fitted to the curve. The forecast assumes that new
+    documents and labels are like CORPUS. Its interval covers random draws and the misfit of the
+    law. If the curve is too short or too noisy, the output has no forecast. No model is written.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ class MergeOptions:
         nargs=-1, required=True, metavar="MODEL MODEL...", type=INPUT_PATH
     )
     to: str = shared_options.to_field(
-        "Write the model to FILE. It may be one of the models.",
+        "Write the model to FILE. FILE may be one of the models.",
         MODEL_START,
         old_names="-o --output",
         required=True,
@@ -28,11 +28,12 @@ class MergeOptions:
 
 @declarations.command("merge")
 def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
-    """Write the model of the documents of all these models together.
+    """Write one model of the documents of several models.
 
-    The models must have the same language, stop words, stemmer, n-grams, attributes and size of
-    sample. All other settings are those of the first model. A document of two models counts twice.
-    The ledgers of nbtext train --once are joined too. If a model was pruned, only its terms remain.
+    The models must have the same language, stop words, stemmer, n-grams, attribute columns and
+    number of kept documents. The first model decides all other settings. A document of two models
+    counts twice. The ledgers of nbtext train --once (lists of documents) are joined too. If a model
+    was pruned, only the terms of the pruned model remain.
 
     \b
     Examples:

@@ -30,15 +30,13 @@ class DecisionOptions:
 
     costs: str | None = declarations.option(
         "--costs",
-        "Predict the class with the least expected cost. FILE is TOML, with lines PREDICTED-CLASS "
-        "= COST in a table [TRUE-CLASS]; with several labels, with lines missed = COST and false = "
-        "COST in a table [LABEL].",
+        "Predict the class with the least expected cost. FILE is TOML: a table [TRUE-CLASS] has lines PREDICTED-CLASS = COST, and abstain = COST for no prediction. With several labels per document, a table [LABEL] has the lines missed = COST and false = COST.",
         group="answer",
         type=INPUT_PATH,
     )
     min_probability: float | dict[str, float] = declarations.common_option(
         "--min-probability",
-        "Predict no class with a probability below P, or below the P of the class.",
+        "Predict no class with a probability below P. CLASS=P is for one class.",
         group="answer",
         type=NumberPerClass(0, 1),
         default=0.0,
@@ -52,9 +50,9 @@ class PredictionOptions(DecisionOptions):
 
     decide: str | float = declarations.option(
         "--decide",
-        "Rule for several labels per document. document, the default: the set with the greatest "
-        "expected F1 of the document; label: the labels above a threshold for each label; P: the "
-        "labels with probability P or more.",
+        "Rule for several labels per document, by default document. document: the set with the "
+        "greatest expected F1 of the document; label: each label above a threshold of its own; P: "
+        "each label with probability P or more.",
         group="answer",
         type=NumberInRange(0, 1, words=("document", "label")),
         default="document",
@@ -64,16 +62,16 @@ class PredictionOptions(DecisionOptions):
     coverage: float | None = declarations.option(
         "--coverage",
         "Instead of one class, predict the smallest set that contains the true class with "
-        "probability P. This is guaranteed for documents like the training documents.",
+        "probability P. The guarantee is for documents like the training documents.",
         group="answer",
         type=NumberInRange(0, 1, open_ends=True),
         metavar="P",
     )
     min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
-        "Predict only where at least the proportion P of predictions is right, with 95 % "
-        "confidence. P is for all predictions together, CLASS=P for one class. This is guaranteed "
-        "for documents like the training documents.",
+        "Predict only classes that are probable enough: with 95 % confidence, at least the "
+        "proportion P of all predictions is right. CLASS=P is for the predictions of one class. "
+        "The guarantee is for documents like the training documents.",
         group="answer",
         type=NumberPerClass(0, 1, open_ends=True),
     )
@@ -81,8 +79,8 @@ class PredictionOptions(DecisionOptions):
     """Whether ``coverage`` and ``min_precision`` are guaranteed for each class."""
     prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
-        "Predict with the class proportions of the documents of PATH, as nbtext prevalence "
-        "estimates them, instead of those of training. The option can be repeated.",
+        "Predict with the class proportions that nbtext prevalence estimates for the documents of "
+        "PATH, instead of the class proportions of training. The option can be repeated.",
         group="answer",
         multiple=True,
         metavar="PATH",
@@ -96,9 +94,9 @@ class ClassifyPredictionOptions(PredictionOptions):
 
     min_typicality: float = declarations.option(
         "--min-typicality",
-        "Predict no class for documents unlike the training documents. For such a document, "
-        "less than this SHARE of training documents of about its length is less likely per token; "
-        "0.001 finds documents of another kind or language.",
+        "Predict no class for atypical documents. The likelihood per token of an atypical document "
+        "is among the lowest SHARE of training documents of similar length; 0.001 finds documents "
+        "of another kind or language.",
         group="answer",
         type=NumberInRange(0, 1),
         default=0.0,

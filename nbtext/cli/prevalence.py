@@ -13,11 +13,12 @@ class PrevalenceOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     output: str = shared_options.output_field(
-        "table tsv csv json jsonl", "Rows are classes, or with --by the values of the column."
+        "table tsv csv json jsonl",
+        "json: all results; tsv, csv, jsonl: a row for each class, or for each value of COLUMN.",
     )
     by: str | None = declarations.common_option(
         "--by",
-        "Add the proportions for each value of a column, such as a day or a source.",
+        "Add the proportions for each value of COLUMN, such as a day or a source.",
         group="output",
         metavar="COLUMN",
     )
@@ -27,15 +28,15 @@ class PrevalenceOptions(shared_options.ModelOptions):
 def command(documents: DocumentOptions, options: PrevalenceOptions, processes: JobOptions) -> None:
     """Estimate the proportion of each class among documents, with 95 % intervals.
 
-    The number of predictions of classify is biased towards the proportions of training, because
-    mistakes do not cancel out. This command finds the proportions under which the documents are most
-    likely, given the predictions for held-out training documents. The intervals are for the
-    proportions among these documents. They cover the uncertainty of the texts, and of the held-out
-    documents.
+    The numbers of predictions of classify are biased towards the class proportions of training,
+    because mistakes do not cancel out. This command finds the proportions under which the documents
+    are most likely, given predictions for held-out documents (training documents, predicted by
+    models without them). The intervals are for the proportions among the documents of CORPUS, and
+    cover the uncertainty of their texts and of the held-out documents.
 
-    The estimate is right if the documents of each class are like those of training and only the
-    proportions differ. A warning reports other differences. CORPUS is read as nbtext classify reads
-    it.
+    The estimate is right if the documents of each class are like the training documents of the
+    class and only the proportions differ. A warning reports other differences. CORPUS is read as
+    nbtext classify reads it.
 
     \b
     Examples:

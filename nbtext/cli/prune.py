@@ -19,14 +19,14 @@ class PruneOptions(shared_options.ModelOptions):
     )
     max_df: float | None = declarations.common_option(
         "--max-df",
-        "Remove terms that occur in a larger proportion of documents.",
+        "Remove terms that occur in more than this SHARE of the documents.",
         group="words",
         type=shared_options.NumberInRange(0, 1),
         metavar="SHARE",
     )
     ledger: bool = declarations.option(
         "--ledger",
-        "Remove the ledger of nbtext train --once, before you share the model.",
+        "Remove the ledger (the list of documents of nbtext train --once), before you share the model.",
         group="model",
     )
 
@@ -35,11 +35,12 @@ class PruneOptions(shared_options.ModelOptions):
 def command(options: PruneOptions, replacement: ReplacementOptions) -> None:
     """Remove rare or common terms from a model permanently, which makes the file smaller.
 
-    From then on the vocabulary is closed: nbtext update counts only the remaining terms. You can
-    still forget earlier documents. The model differs from one that is trained on all documents;
-    train again to have new terms. Parts of remaining n-grams are kept, and so are categories.
+    The vocabulary is then closed: nbtext update counts only the remaining terms. nbtext forget
+    still removes earlier documents. After an update, the model differs from a model that is trained
+    on all documents; train again to have new terms. Words of remaining n-grams and values of
+    columns are kept.
 
-    To ignore terms without removing them, train with --min-df or --max-df; these are applied again
+    To ignore terms without removing them, train with --min-df or --max-df, which are applied again
     after each update.
 
     \b

@@ -20,9 +20,9 @@ class RelabelOptions(shared_options.ModelOptions):
 def command(options: RelabelOptions, replacement: ReplacementOptions) -> None:
     """Rename the class OLD to NEW. If NEW exists, the two classes are joined, unless a document may have both.
 
-    The result is the model that training on a corpus with these labels makes. If class
-    probabilities were given, the weight of OLD is added to that of NEW. The ledger of the model
-    changes too. Change a file of costs yourself.
+    The result is the same model as training on a corpus with the new labels. If training had
+    --class-prior FILE, the weight of OLD is added to the weight of NEW. The labels in the ledger
+    (the list of documents in the model file) change too. A file of --costs does not change.
 
     \b
     Examples:

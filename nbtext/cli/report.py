@@ -35,7 +35,8 @@ class ReportOptions(shared_options.ModelOptions):
     training: tuple[str, ...] = declarations.common_option(
         "--training",
         "Add a learning curve of this training corpus, and the accuracy without test documents "
-        "that are in it too. The corpus is read as it was in training. The option can be repeated.",
+        "that are also in the training corpus. The training corpus is read as in training. The "
+        "option can be repeated.",
         group="documents",
         multiple=True,
         metavar="CORPUS",

@@ -15,12 +15,14 @@ class SelectFeaturesOptions(shared_options.ModelOptions):
     limit: int = shared_options.limit_field("Print N terms.", 100, old_names="--top")
     by: str = declarations.common_option(
         "--by",
-        "Measure of information.",
+        "Measure of the information of a term.",
         group="answer",
         type=declarations.Choice(list(CRITERIA)),
         default=next(iter(CRITERIA)),
     )
-    output: str = shared_options.rows_field("tsv has rank, term, score and class.")
+    output: str = shared_options.rows_field(
+        "tsv has a row for each term: rank, term, score, class."
+    )
     excel_safe: bool = shared_options.excel_safe_field()
 
 
@@ -28,10 +30,11 @@ class SelectFeaturesOptions(shared_options.ModelOptions):
 def command(options: SelectFeaturesOptions) -> None:
     """Print the most informative terms, best first, each with the class that it favours.
 
-    Categories are terms too. Scores are in nats, except those of chi2. mutual-information comes
-    from the language models; presence and chi2 from the number of documents of each class that
-    contain the term; log-odds compares the class with all others. A model trained with --set
-    surface-forms=true has one more column, the most frequent word of the term.
+    Values of columns are terms too. Scores are in nats (natural logarithms), except scores of chi2.
+    mutual-information is computed from the language models of the classes; presence and chi2 from
+    the number of documents of each class that contain the term; log-odds compares the class with
+    all other classes. With a model of --set surface-forms=true, the output has one more column, the
+    most frequent word of the term.
 
     \b
     Examples:

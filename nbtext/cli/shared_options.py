@@ -180,17 +180,19 @@ SCORED_DOCUMENTS_PATH = OutputPath(SCORED_DOCUMENTS_START)
 """The type of an option that writes labelled documents with their predictions."""
 
 
-def output_field(forms: str, help_suffix: str = "", **attributes: Any) -> Any:
+def output_field(
+    forms: str, help_suffix: str = "", *, text: str = "Format of the output.", **attributes: Any
+) -> Any:
     """Declare the field of ``--output``.
 
     ``forms`` are the names of the formats, separated by blanks. The default is the first format,
-    unless ``attributes`` contains a default. ``help_suffix`` is added to the help.
+    unless ``attributes`` contains a default. The help is ``text`` and ``help_suffix``.
     """
     choices = forms.split()
     attributes.setdefault("default", choices[0])
     return declarations.common_option(
         "-o --output",
-        f"Format of the output. {help_suffix}",
+        f"{text} {help_suffix}".strip(),
         group="output",
         type=OutputForm(choices),
         **attributes,
@@ -201,16 +203,18 @@ def _default_row_form() -> str:
     return "table" if sys.stdout.isatty() else "tsv"
 
 
-def rows_field(help_suffix: str = "", default: Callable[[], str] | None = _default_row_form) -> Any:
+def rows_field(
+    help_suffix: str = "",
+    default: Callable[[], str] | None = _default_row_form,
+    shown_default: str = "table on a terminal, else tsv",
+) -> Any:
     """Declare the field of ``--output`` of a command that prints rows.
 
-    The default is a table on a terminal, else tsv. A command that passes None chooses this itself.
+    The default is a table on a terminal, else tsv. A command that passes None chooses the format
+    itself, as ``shown_default`` describes.
     """
     return output_field(
-        "table tsv csv jsonl",
-        help_suffix,
-        default=default,
-        shown_default="table on a terminal, else tsv",
+        "table tsv csv jsonl", help_suffix, default=default, shown_default=shown_default
     )
 
 
@@ -219,7 +223,7 @@ def all_field() -> Any:
     return declarations.option(
         "--all",
         "Show all metrics and classes, and on a terminal charts of calibration and confusions. "
-        "Without it, the table has at most ten classes, those of lowest F1.",
+        "Without --all, the table has at most the ten classes with the lowest F1.",
         group="output",
     )
 
@@ -351,8 +355,7 @@ class RelabelledDocumentOptions(DocumentOptions):
 
     relabel: str | None = declarations.option(
         "--relabel",
-        "Read documents with the labels that nbtext label --review wrote to FILE. The corpus does "
-        "not change.",
+        "Replace labels of CORPUS by the corrected labels in FILE, which nbtext label --review wrote. CORPUS itself does not change.",
         group="documents",
         type=INPUT_PATH,
     )
@@ -364,8 +367,8 @@ class LabelledDocumentOptions(RelabelledDocumentOptions):
 
     folders: tuple[str, ...] = declarations.option(
         "--from-folder",
-        "Instead of CORPUS, read a Maildir, a folder of messages or an mbox. All its mail has "
-        "this class. Repeat the option for each folder.",
+        "Instead of CORPUS, read mail from PATH: a Maildir, a folder of messages or an mbox. All "
+        "mail of PATH has the class LABEL. Repeat the option for each folder.",
         group="documents",
         multiple=True,
         metavar="LABEL=PATH",
@@ -424,7 +427,7 @@ class JobOptions:
 
     jobs: int = declarations.common_option(
         "-j --jobs",
-        "Work in N processes; 0: one per processor. The result is the same.",
+        "Work in N processes; 0: one per processor. The result does not depend on N.",
         group="process",
         type=WholeNumber(0),
         default=1,
@@ -437,8 +440,8 @@ class ClusterOptions(JobOptions):
 
     scheduler: str | None = declarations.option(
         "--scheduler",
-        "Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. Its "
-        "workers read them from the same paths.",
+        "Count documents on the Dask cluster of this scheduler, such as tcp://host:8786. The "
+        "workers read the documents from the same paths.",
         group="process",
         metavar="ADDRESS",
         type=Address(),

@@ -15,12 +15,13 @@ class SuspectsOptions:
     """Options that only this command has."""
 
     output: str = shared_options.rows_field(
-        "tsv has document, label, suggested class, log odds and the beginning of the text."
+        "tsv has a row for each document: document, label, suggested class, log odds, beginning of "
+        "the text."
     )
     excel_safe: bool = shared_options.excel_safe_field()
     paths: bool = declarations.common_option(
         "--paths",
-        "Print only the paths of the documents, one per line; with --null each followed by NUL, "
+        "Print only the paths of the documents, one per line; with --null a NUL follows each path, "
         "for xargs -0.",
         group="output",
     )
@@ -53,11 +54,11 @@ def command(
 ) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
-    Each document is scored by the model of all others, trained with the options of train. The log
-    odds compare the most probable other class, which is suggested, with the label. Such a document
-    may have a wrong label, two topics, or no sign of its class. The only document of a class is
-    never printed. With several labels per document, the suggestion adds or removes the most
-    doubtful label.
+    Each document is scored by a model of the other documents, trained with the options of train.
+    The suggested class is the most probable class other than the label. The log odds are log
+    p(suggested class) - log p(label), in nats (natural logarithms). A printed document may have a
+    wrong label, two topics, or no sign of its class. The only document of a class is never printed.
+    With several labels per document, the suggestion adds or removes the most doubtful label.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ class TokensOptions(shared_options.ModelOptions):
 
     no_model: bool = declarations.option(
         "--no-model",
-        "Analyse words by the options on the command line, without a model and its term ids.",
+        "Analyse words by the options on the command line, without a model and without term ids.",
         group="model",
         hidden=True,
     )
@@ -27,15 +27,16 @@ def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
     """Print how each word of a document becomes a term, or why it is ignored.
 
     Each word has its position, the word as written, the word that was analysed, its stem, the id of
-    the term in the model, and a reason if it is not counted: no-letters-or-digits, too-short,
+    the term in the model, and a reason if the word is not counted: no-letters-or-digits, too-short,
     too-long, encoded-line, stop-word, not-in-model or not-selected.
 
     With --model none, words are analysed by the options on the command line, without term ids.
 
-    Documents are read like the training documents, unless options differ. Positions are bytes of the
-    text in UTF-8, after reading; fields follow it as lines. N-grams are listed with their first
-    word; in the table, brackets mean that they are not counted. TSV has a line for each word, n-gram
-    and character n-gram: document, start, end, kind, form, word, term, term id, dropped.
+    Documents are read like the training documents, unless options differ. Positions are byte
+    offsets in the decoded text, as UTF-8; fields, such as mail headers, are lines after the text.
+    An n-gram is listed with its first word; in the table, brackets mean that the n-gram is not
+    counted. TSV has a line for each word, n-gram and character n-gram: document, start, end, kind,
+    form (the word as written), word, term, term id, dropped (the reason).
 
     \b
     Examples:

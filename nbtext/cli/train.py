@@ -32,8 +32,8 @@ class TrainOptions(shared_options.ModelOptions):
 
     once: bool = declarations.option(
         "--once",
-        "Count equal documents once, with the last of their labels. A ledger in the model file "
-        "has their fingerprints, for nbtext update --once.",
+        "Count equal documents once, with the last of their labels. The ledger, a list in the "
+        "model file, then has a fingerprint of each document, for nbtext update --once.",
         group="documents",
     )
 
@@ -50,8 +50,8 @@ def command(
     """Train a model on labelled documents and write it to a file.
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format.
-    Several are read as one corpus. The new model replaces the old one when it is complete; if
-    anything fails, the old one stays.
+    Several CORPUS arguments are read as one corpus. The new model replaces the old model only when
+    complete; if anything fails, the old model stays.
 
     \b
     Examples:

@@ -50,8 +50,8 @@ class TuneOptions(shared_options.ModelOptions):
     within: str | None = parameter_field(WITHIN)
     tries: tuple[str, ...] = declarations.common_option(
         "--try",
-        "Try these values of an option of training; none means no value. Several --try try all "
-        "combinations.",
+        "Try the values A, B, … of the option NAME of training; none means no value. With several "
+        "--try, all combinations are tried.",
         group="model",
         multiple=True,
         metavar="NAME=A,B,…",
@@ -75,10 +75,12 @@ class TuneOptions(shared_options.ModelOptions):
         "Divide the corpus into N parts to evaluate settings.",
         group="answer",
         type=shared_options.WholeNumber(2),
-        shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with only --try",
+        shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with --try and no time limit",
     )
     seed: int = shared_options.seed_field("Seed of the division into folds.", group="answer")
-    output: str = shared_options.output_field("table tsv csv json jsonl", "Rows are settings.")
+    output: str = shared_options.output_field(
+        "table tsv csv json jsonl", "Each row is a combination of settings."
+    )
 
     @property
     def is_staged(self) -> bool:
@@ -97,13 +99,14 @@ def command(
     processes: JobOptions,
     training: TrainingOptions,
 ) -> None:
-    """Try settings, print how good each is, and write the model that `nbtext train` makes with the best.
+    """Try settings, print the metrics of each, and write the model that `nbtext train` makes with the best.
 
-    Without --try it spends 60 seconds on settings that are known to be good: all on a sample of the
-    documents, and the better ones on more and more of them. The default is always tried, and is
-    kept unless another setting is significantly better. The metrics of the best setting are a little
-    too good, because it was chosen by them; the output also has a corrected metric. Ctrl-C prints
-    the results so far and writes no model.
+    Without --try, nbtext tries settings that are known to be good, for 60 seconds: first all
+    settings on a part of the documents, then the better settings on more documents. The default
+    settings are always tried, and are kept unless other settings are significantly better. The
+    metrics of the best settings are a little too good, because the settings were chosen by the same
+    metrics; the output also has a corrected metric. Ctrl-C prints the results so far and writes no
+    model.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ class UpdateOptions(shared_options.ModelOptions):
     once: bool = declarations.common_option(
         "--once",
         "Skip documents that are in the ledger of the model file. A document with a new label "
-        "moves to this label.",
+        "moves to the new label.",
         group="documents",
     )
 
@@ -42,7 +42,7 @@ class UpdateChangeOptions(ModelChangeOptions):
 
     new_class: bool = declarations.option(
         "--new-class",
-        "Let --label name a class that the model does not have yet.",
+        "Allow a new class for --label, which the model does not have yet.",
         group="documents",
     )
 
@@ -57,16 +57,16 @@ def command(
 ) -> None:
     """Add the documents of a corpus to a model, with new classes and new terms.
 
-    The result is the model that training on all documents at once makes, byte for byte. Documents
-    are read and counted like the training documents. Models that do not follow from counts
-    (logistic, gaussian, --weighting tfidf) cannot be updated.
+    The result is the same model, byte for byte, as training on all documents at once. Documents are
+    read and counted like the training documents. Only models that are computed from counts can be
+    updated: not logistic, gaussian and --weighting tfidf.
 
-    Without --once, a document that is added twice counts twice. With --once, the model file has a
-    ledger of the documents added with --once, by nbtext train or here. Equal texts are one document.
-    The ledger contains no text.
+    Without --once, a document that is added twice counts twice. The ledger, a list in the model
+    file, has the label and a fingerprint of each document that nbtext train or update added with
+    --once, and no text. Documents with the same text are one document.
 
-    Documents are counted before the model is locked. classify and other commands that read the
-    model never wait.
+    Documents are counted before the model is locked. Commands that only read the model, such as
+    classify, never wait.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ class WhyNotOptions(shared_options.ModelOptions):
 
 @declarations.command("why-not", hidden=True)
 def command(options: WhyNotOptions, documents: QueryDocumentOptions) -> None:
-    """Print words without which LABEL would be predicted for a document: the old name of nbtext explain --why-not LABEL."""
+    """Print words to remove from a document so that LABEL is predicted: the old name of nbtext explain --why-not LABEL."""
     explain(
         documents,
         ExplainOptions(model_path=options.model_path, why_not=options.label, output=options.output),

@@ -76,13 +76,12 @@ class ReplacementOptions:
         return {"lock_timeout": self.lock_timeout, "backups": backups}
 
 
-def unlabelled_field(**attributes: Any) -> Any:
+def unlabelled_field(help_suffix: str = "", **attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_unlabelled`."""
     return declarations.common_option(
         "--unlabelled",
-        "Also train on these documents without labels, if held-out labelled documents are then "
-        "predicted better. Repeat the option for each path. Unless --weighting is given, it is "
-        "counts or log, whichever predicts held-out documents better.",
+        "Also train on documents of PATH without labels, if labelled documents that are held out of training are then predicted better. Repeat the option for each path."
+        f" {help_suffix}".rstrip(),
         group="documents",
         multiple=True,
         metavar="PATH",
@@ -95,12 +94,16 @@ def unlabelled_field(**attributes: Any) -> Any:
 class SemiSupervisionOptions:
     """Options for training on seed words and unlabelled documents."""
 
-    unlabelled: tuple[str, ...] = unlabelled_field(is_listed_last=True)
+    unlabelled: tuple[str, ...] = unlabelled_field(
+        "Without --weighting, the weighting is counts or log, whichever predicts held-out "
+        "documents better.",
+        is_listed_last=True,
+    )
     seeds: str | None = declarations.option(
         "--seeds",
-        "Add words for the classes. A line of FILE has a class, a tab and a word, and optionally "
-        "a tab and its pseudo-count, by default 10. A word after ! counts against the class. With "
-        "--unlabelled, CORPUS is optional.",
+        "Add words for the classes. Each line of FILE has a class, a tab and a word, and "
+        "optionally a tab and the pseudo-count of the word, by default 10. A word that begins with "
+        "! counts against the class. With --unlabelled, CORPUS is optional.",
         group="documents",
         type=INPUT_PATH,
         is_listed_last=True,
@@ -116,8 +119,8 @@ class ModelChangeOptions:
 
     label: str | None = declarations.common_option(
         "--label",
-        "Class of all documents of CORPUS. CORPUS is then read as by classify: it is a file, or - "
-        "for one document on standard input.",
+        "Class of all documents of CORPUS. CORPUS then has documents without classes: it is a "
+        "file, a directory, or - for one document on standard input.",
         group="documents",
         metavar="TEXT",
     )
