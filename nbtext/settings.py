@@ -1284,7 +1284,7 @@ class Settings(SettingsBase):
         _OneOf("snowball", "none", *SNOWBALL_STEMMERS, *NLTK_STEMMERS),
         "Reduce words to their stems: snowball, none, a language, or an nltk stemmer. snowball: "
         "the Snowball stemmer of --language. A language: its Snowball stemmer. The nltk stemmers "
-        "are {', '.join(NLTK_STEMMERS)}.",
+        f"are {', '.join(NLTK_STEMMERS)}.",
         common=True,
     )
     encoded_lines: EncodedLines = _declare_analysis(

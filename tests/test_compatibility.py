@@ -280,6 +280,8 @@ def test_help_shows_the_compatibility_table() -> None:
         in shown
     )
     assert "--null needs --files-from." in shown
+    shown = " ".join(succeed("label --help-all").text.split())
+    assert "--suggest, --take and --review exclude each other." in shown
 
 
 def test_command_line_overrides_an_incompatible_config_file(pets: Path) -> None:

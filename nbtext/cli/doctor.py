@@ -37,7 +37,7 @@ def command(options: DoctorOptions) -> None:
     mail or HTML read as text, and documents in another language than --language.
 
     Without CORPUS, the command checks versions, optional packages, the model file, its folder and
-    its lock. It changes nothing.
+    its lock. The command changes nothing.
 
     The exit status is the status that the first problem causes in other commands: 3 for the model,
     4 for its folder, 5 for its lock. The status is 0 if there are only warnings. A missing model is

@@ -57,8 +57,9 @@ def command(
     not used for training. The last column is the accuracy on the training documents; if this
     accuracy is far above the accuracy on held-out documents, the models overfit. The forecast is an
     inverse power law, error = a + b / n^c, fitted to the curve. The forecast assumes that new
-    documents and labels are like CORPUS. Its interval covers random draws and the misfit of the
-    law. If the curve is too short or too noisy, the output has no forecast. No model is written.
+    documents and labels are like CORPUS. The interval of the forecast covers random draws and the
+    misfit of the law. If the curve is too short or too noisy, the output has no forecast. No model
+    is written.
 
     \b
     Examples:

@@ -16,14 +16,14 @@ class PromoteOptions(shared_options.ModelOptions):
 
 @declarations.command("promote")
 def command(options: PromoteOptions, replacement: ReplacementOptions) -> None:
-    """Replace the model by NEW, together with its ledger if it was trained with --once. NEW is then gone, as after mv.
+    """Replace the model by NEW, with the ledger of NEW if NEW was trained with --once. NEW is then gone, as after mv.
 
     NEW is checked first; if NEW is damaged, nothing changes. Other commands read the old or the new
     model, never a mixture, even if promote is killed. NEW may be on another disk. Permissions of
     the old model are kept, and symbolic links are followed. The old model may be missing.
 
-    If the old model has a ledger (the list of its documents), a NEW without a ledger is refused,
-    because the documents would no longer be recorded.
+    If the old model has a ledger (the list of documents in the model file), a NEW without a ledger
+    is refused, because the documents would no longer be recorded.
 
     \b
     Examples:

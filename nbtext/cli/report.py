@@ -49,7 +49,7 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
     """Evaluate the model on documents whose classes are known, and write a page: metrics, mistakes and reasons.
 
     The page is one file of HTML that any browser opens, without network or scripts, and that can be
-    printed. It quotes parts of the documents with the most probable mistakes.
+    printed. The page quotes parts of the documents with the most probable mistakes.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ class TokensOptions(shared_options.ModelOptions):
 
 @declarations.command("tokens")
 def command(options: TokensOptions, documents: QueryDocumentOptions) -> None:
-    """Print how each word of a document becomes a term, or why it is ignored.
+    """Print how each word of a document becomes a term, or why the word is ignored.
 
     Each word has its position, the word as written, the word that was analysed, its stem, the id of
     the term in the model, and a reason if the word is not counted: no-letters-or-digits, too-short,

@@ -95,8 +95,8 @@ class SemiSupervisionOptions:
     """Options for training on seed words and unlabelled documents."""
 
     unlabelled: tuple[str, ...] = unlabelled_field(
-        "Without --weighting, the weighting is counts or log, whichever predicts held-out "
-        "documents better.",
+        "Without --weighting and --classifier, the weighting is counts or log, whichever predicts "
+        "held-out documents better.",
         is_listed_last=True,
     )
     seeds: str | None = declarations.option(
