@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, shared_options
-from nbtext.cli.gates import parse_distance_gate, report_gate_failures
+from nbtext.cli.gates import TOO_FEW_RUNS_STATUS, parse_distance_gate, report_gate_failures
 from nbtext.cli.messages import MAX_LISTED, emit, emit_error
 from nbtext.cli.parameters import INPUT_PATH
-from nbtext.errors import UsageError
+from nbtext.errors import UsageError, format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from nbtext.evaluation.drift_log import DriftRun
+    from nbtext.evaluation.drift_log import MetricDrift
 
 
 @declarations.option_record
@@ -38,13 +39,28 @@ class DriftOptions:
     )
     fail_over: tuple[str, ...] = declarations.common_option(
         "--fail-over",
-        "Exit with status 6 if the distance NAME of the newest run, or of the combined runs, is "
-        "larger than DISTANCE. NAME is unknown, log_likelihood, length, answers (the predictions) "
-        "or any. The option can be repeated.",
+        "Exit with status 6 if the distance NAME is larger than DISTANCE. NAME is unknown, "
+        "log_likelihood, length, answers (the predictions) or any. The distances of the newest run "
+        "are checked. With --last or --since, the distances of the combined runs are checked, and "
+        "the significant distances of the newest run if it has 30 documents or more. The option "
+        "can be repeated.",
         group="answer",
         multiple=True,
         metavar="NAME=DISTANCE",
     )
+    min_runs: int = declarations.common_option(
+        "--min-runs",
+        "Exit with status 7, instead of a check of --fail-over, if --last or --since combine fewer "
+        "than N runs.",
+        group="answer",
+        type=shared_options.WholeNumber(1),
+        default=2,
+    )
+
+    @property
+    def n_required_runs(self) -> int:
+        """Number of combined runs that --fail-over needs: at most the number of --last."""
+        return self.min_runs if self.last is None else min(self.min_runs, self.last)
 
 
 @declarations.command("drift")
@@ -67,10 +83,11 @@ def command(options: DriftOptions) -> int:
     \b
     Examples:
       nbtext drift drift.log
-      nbtext drift drift.log --last 30
+      nbtext drift drift.log --last 30 --fail-over any=0.5
       nbtext drift drift.log --output jsonl
     """
     from nbtext.evaluation.drift_log import (
+        find_sudden_changes,
         pool_runs,
         read_history,
         take_newest_runs,
@@ -95,8 +112,24 @@ def command(options: DriftOptions) -> int:
     run_drifts = [pool_runs([run]) for run in runs]  # a pool of one run is its drift
     write_drift_history(options.output, run_drifts, pooled_drift, n_skipped_runs)
 
+    if gates and pooled_drift is not None and pooled_drift.runs < options.n_required_runs:
+        required = format_quantity(options.n_required_runs, "run")
+        emit(
+            f"too few runs for --fail-over: {pooled_drift.runs}; it needs {required}",
+            where=options.log,
+            hint="see --min-runs",
+        )
+        return TOO_FEW_RUNS_STATUS
     newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
-    failures = _find_gate_failures(pooled_drift or newest_drift, gates)
+    if pooled_drift is None:
+        failures = _find_gate_failures(newest_drift.metrics, gates)
+    else:
+        # The earlier runs would hide a sudden change.
+        sudden_changes = find_sudden_changes(newest_drift)
+        failures = chain(
+            _find_gate_failures(pooled_drift.metrics, gates),
+            _find_gate_failures(sudden_changes, gates, suffix=" in the newest run"),
+        )
     gate_status = report_gate_failures(failures)
     if gate_status is not None:
         return gate_status
@@ -116,15 +149,18 @@ def _parse_time(text: str) -> datetime:
         ) from None
 
 
-def _find_gate_failures(drift: DriftRun, gates: Sequence[tuple[str, float]]) -> Iterator[str]:
+def _find_gate_failures(
+    metrics: Mapping[str, MetricDrift], gates: Sequence[tuple[str, float]], suffix: str = ""
+) -> Iterator[str]:
     """Yield why gates are not met.
 
     A gate is the name of a metric, or ``any`` for all metrics, and the largest distance that meets
-    it. A metric without a distance meets all gates.
+    it. A metric without a distance meets all gates. ``suffix`` ends the name of a metric.
     """
     for gate_name, max_distance in gates:
-        for name, metric in drift.metrics.items():
+        for name, metric in metrics.items():
             if gate_name not in (name, "any") or metric.distance is None:
                 continue
             if metric.distance > max_distance:
-                yield f"the distance of {name} is {metric.distance:.6g}, over {max_distance:g}"
+                distance = f"{metric.distance:.6g}"
+                yield f"the distance of {name}{suffix} is {distance}, over {max_distance:g}"
