@@ -152,20 +152,13 @@ def join_names(names: Sequence[str], max_names: int) -> str:
 def format_sizes(sizes: Mapping[str, float], max_labels: int) -> str:
     """Return labels with their numbers of documents, largest first, and the number of other labels.
 
-    Labels with equal numbers keep their order. Parentheses separate the numbers if a label ends
-    with a digit.
+    Labels with equal numbers keep their order.
 
     >>> format_sizes({"spam": 527, "ham": 3213, "other": 4}, 2)
-    'ham 3,213, spam 527; 1 more'
-    >>> format_sizes({"1": 20, "5": 3}, 2)
-    '1 (20), 5 (3)'
+    'ham (3,213), spam (527); 1 more'
     """
-    end_with_digits = any(label[-1:].isdigit() for label in sizes)
-    template = "{} ({:,})" if end_with_digits else "{} {:,}"
     ordered = sorted(sizes.items(), key=lambda item: -item[1])
-    text = ", ".join(
-        template.format(_shorten_label(label), size) for label, size in ordered[:max_labels]
-    )
+    text = ", ".join(f"{_shorten_label(label)} ({size:,})" for label, size in ordered[:max_labels])
     n_omitted = len(ordered) - max_labels
     if n_omitted > 0:
         text += f"; {n_omitted:,} more"

@@ -449,7 +449,7 @@ def check_span(value: object) -> str:
         start = int(match[1])
         end = int(match[2] or match[1])
     if not 1 <= start <= end <= 10:
-        raise ValueError("a number from 1 to 10 or two of them such as 3-5")
+        raise ValueError("a number from 1 to 10, or a range such as 3-5")
     return str(start) if start == end else f"{start}-{end}"
 
 

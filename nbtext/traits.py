@@ -120,7 +120,7 @@ RANDOM_FOLDS = Trait("draws", reason="documents are divided by time, not at rand
 THRESHOLDS = Trait("thresholds", reason="each option decides which labels are predicted")
 CONTRIBUTIONS = Trait("contributions", reason="the output shows changes of the document")
 ONE_MODE = Trait("mode", reason="only one of them is possible")
-OUTPUT_ROWS = Trait("rows", reason="the other option sets the format")
+OUTPUT_ROWS = Trait("rows", reason="only one of them can set the format")
 TEXT_ONLY = Trait(
     "alone",
     reason="columns are not possible here",

@@ -113,7 +113,10 @@ def test_labels_unknown_to_one_model_are_named(pets: Path) -> None:
     corpus(pets, {**{f"more/{name}": text for name, text in PETS.items()}, "more/birds/1": "the bird sings", "test/birds/1": "sings", "test/cats/1": "a cat"})  # fmt: skip
     succeed("train more -m more.joblib")
     done = nbtext("compare nbtext.joblib more.joblib test")
-    assert (done.status, done.notes) == (0, ["nbtext: warning: labels that A does not know: birds"])
+    assert (done.status, done.notes) == (
+        0,
+        ["nbtext: warning: labels that model A (nbtext.joblib) does not have: birds"],
+    )
     assert "infinite" in done.text
     assert "A and B predict different labels for 1 of 2 documents." in done.text
     assert nbtext("compare nbtext.joblib more.joblib test -q").notes == []

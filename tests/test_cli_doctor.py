@@ -66,7 +66,7 @@ def test_default_model_missing_is_a_warning_and_named_model_missing_a_failure(
         assert (done.status, json.loads(done.out)["exit_status"]) == (3, 3)
         assert worst_findings(done)["model"]["result"] == "failed"
         assert done.notes == [
-            "nbtext: mine: there is no model; make one with nbtext train, or name one with --model"
+            "nbtext: mine: the model file does not exist; make one with nbtext train, or name one with --model"
         ]
 
 

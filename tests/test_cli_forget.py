@@ -48,9 +48,13 @@ def test_forgotten_documents_can_be_added_again(days: Path) -> None:
 
 def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
     succeed("train a c --once")
-    assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 2 documents; not known: 0"
+    assert (
+        nbtext("forget c --once -v").notes[0] == "nbtext: forgot 2 documents; not in the model: 0"
+    )
     before = content("nbtext.joblib")
-    assert nbtext("forget c --once -v").notes[0] == "nbtext: forgot 0 documents; not known: 2"
+    assert (
+        nbtext("forget c --once -v").notes[0] == "nbtext: forgot 0 documents; not in the model: 2"
+    )
     assert "was never added as 'dogs'" in fail(2, "forget c")
     line = fail(2, "forget b --once")
     assert (

@@ -304,7 +304,7 @@ def test_perplexity_of_held_out_documents_matches_hand_computation(tmp_path: Pat
     done = nbtext("inspect --perplexity test -o json")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: labels that the model does not know: maybe"],
+        ["nbtext: warning: labels that the model does not have: maybe"],
     )
     said = json.loads(done.out)["perplexity"]
     log_likelihood = 3 * math.log(3 / 7) + 3 * math.log(1 / 14)

@@ -135,7 +135,7 @@ def trained(folder: Path, jobs: str, *arguments: str, size: str = "100") -> tupl
     notes = [
         note.partition(": ")[2].partition(", smoothing")[0]
         for note in result.notes
-        if not note.startswith((f"nbtext: {path.name}: ", "nbtext: Learnt "))
+        if not note.startswith((f"nbtext: {path.name}: ", "nbtext: Trained "))
     ]
     return Result(
         result.status, result.out, "\n".join(notes).encode()

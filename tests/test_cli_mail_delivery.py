@@ -118,7 +118,9 @@ def test_mail_is_delivered_unchanged_without_a_model_and_forged_headers_are_igno
     assert new(tmp_path / "Maildir/.Junk") == []
     assert [found.rstrip(b"\n") for found in new(tmp_path / "Maildir")] == [forged.rstrip(b"\n")]
     log = tmp_path / "mail.log"
-    assert b"mail.joblib: there is no model" in (log.read_bytes() if log.exists() else done.err)
+    assert b"mail.joblib: the model file does not exist" in (
+        log.read_bytes() if log.exists() else done.err
+    )
 
 
 def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path) -> None:
@@ -131,7 +133,8 @@ def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path)
         return done.notes[0].removeprefix("nbtext: ")
 
     assert (
-        update() == "added 2 documents; moved from another class: 0, known already: 2, repeated: 0"
+        update()
+        == "added 2 documents; moved from another class: 0, already in the model: 2, repeated in the input: 0"
     )
     [letter] = (tmp_path / "Maildir/new").iterdir()
     for target in (
@@ -145,7 +148,7 @@ def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path)
         moved = int(target.endswith(("cur/3:2,FS", ",RS")))
         assert (
             update()
-            == f"added 0 documents; moved from another class: {moved}, known already: {4 - moved}, repeated: 0"
+            == f"added 0 documents; moved from another class: {moved}, already in the model: {4 - moved}, repeated in the input: 0"
         )
     succeed("train --once", *FOLDERS, "-m", "again")
     assert content("again") == content("mail.joblib")
@@ -190,7 +193,7 @@ def test_header_does_not_change_the_identity_of_a_message(tmp_path: Path) -> Non
     done = nbtext("update --once --from-folder spam=marked -v")
     assert (
         done.notes[0]
-        == "nbtext: added 0 documents; moved from another class: 0, known already: 1, repeated: 0"
+        == "nbtext: added 0 documents; moved from another class: 0, already in the model: 1, repeated in the input: 0"
     )
 
 

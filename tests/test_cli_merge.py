@@ -30,7 +30,7 @@ def test_merge_merges_ledgers(days: Path, output: str) -> None:
     notes = nbtext("update a e c --once -v -m", output).notes
     assert (
         notes[0]
-        == "nbtext: added 0 documents; moved from another class: 1, known already: 5, repeated: 2"
+        == "nbtext: added 0 documents; moved from another class: 1, already in the model: 5, repeated in the input: 2"
     )
     succeed("train a e c --once -m whole")
     assert content(output) == content("whole")
@@ -44,7 +44,7 @@ def test_restored_backup_of_a_merged_model_has_its_own_ledger(days: Path) -> Non
     notes = nbtext("update a c --once -v -m first").notes
     assert (
         notes[0]
-        == "nbtext: added 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+        == "nbtext: added 2 documents; moved from another class: 0, already in the model: 4, repeated in the input: 0"
     )
 
 
@@ -57,7 +57,7 @@ def test_document_in_two_ledgers_is_reported_and_kept_under_the_last_label(
     told = "in more than one of the models, so they count more than once: 2 documents"
     assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert inspect_json(days, "first")["documents"] == 7
-    assert ", known already: 3," in nbtext("update b --once -v -m first").notes[0]
+    assert ", already in the model: 3," in nbtext("update b --once -v -m first").notes[0]
     assert inspect_json(days, "first")["documents"] == 7
 
 

@@ -103,7 +103,7 @@ def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
     succeed("train --once -m expected", moved)
     succeed("train --once", first)
     assert (
-        "moved from another class: 1, known already: 2"
+        "moved from another class: 1, already in the model: 2"
         in nbtext("update --once -v", moved).notes[0]
     )
     assert content("nbtext.joblib") == content("expected")
@@ -113,7 +113,7 @@ def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
     succeed("relabel fuel energy")
     other = write_rows("other.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "energy"]}, ROWS[2]])
     assert (
-        "moved from another class: 0, known already: 3"
+        "moved from another class: 0, already in the model: 3"
         in nbtext("update --once -v", other).notes[0]
     )
     assert " cannot be used with " in fail(2, "relabel wheat grain")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
     succeed("train a --once")
-    for day, said in (("b", "added 1 document; moved from another class: 1, known already: 1, repeated: 1"),
-                      ("c", "added 1 document; moved from another class: 1, known already: 0, repeated: 0")):  # fmt: skip
+    for day, said in (("b", "added 1 document; moved from another class: 1, already in the model: 1, repeated in the input: 1"),
+                      ("c", "added 1 document; moved from another class: 1, already in the model: 0, repeated in the input: 0")):  # fmt: skip
         for again in (False, True):
             before = content("nbtext.joblib")
             notes = nbtext("update", day, "--once", "-v").notes
@@ -57,7 +57,9 @@ def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
 
 def test_update_without_once_counts_duplicates_and_keeps_the_ledger(days: Path) -> None:
     succeed("train a --once")
-    told = "added without --once, so nbtext update --once would add them again: 4 documents"
+    told = (
+        "added without --once: 4 documents; nbtext update --once would add the same documents again"
+    )
     for _ in range(2):
         done = nbtext("update b")
         assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
@@ -65,7 +67,7 @@ def test_update_without_once_counts_duplicates_and_keeps_the_ledger(days: Path) 
     notes = nbtext("update a b --once -v").notes
     assert (
         notes[0]
-        == "nbtext: added 1 document; moved from another class: 1, known already: 3, repeated: 3"
+        == "nbtext: added 1 document; moved from another class: 1, already in the model: 3, repeated in the input: 3"
     )
 
 
@@ -85,12 +87,12 @@ def test_ledger_is_kept_by_relabel_and_prune(
     succeed("train a --once")
     succeed("relabel dogs hounds")
     corpus(days, {"d/hounds/1": FIRST["a/dogs/1"], "d/hounds/2": FIRST["a/dogs/2"]})
-    assert ", known already: 2," in nbtext("update d --once -v").notes[0]
+    assert ", already in the model: 2," in nbtext("update d --once -v").notes[0]
     succeed("prune --min-df 2")
     notes = nbtext("update b --once -v").notes
     assert (
         notes[0]
-        == "nbtext: added 1 document; moved from another class: 2, known already: 0, repeated: 1"
+        == "nbtext: added 1 document; moved from another class: 2, already in the model: 0, repeated in the input: 1"
     )
 
 

@@ -35,7 +35,7 @@ def test_every_format_has_the_same_proportions(desk: Path) -> None:
     assert list(found) == ["documents", "prevalence", "drift"]
     assert found["documents"] == sum(file.is_file() for file in Path(TEST).rglob("*"))
     assert list(found["prevalence"]) == LABELS
-    assert sum(share["share"] for share in found["prevalence"].values()) == pytest.approx(
+    assert sum(share["proportion"] for share in found["prevalence"].values()) == pytest.approx(
         1, abs=1e-4
     )
     lines = succeed("prevalence", TEST, "-o", "jsonl").records
@@ -45,13 +45,13 @@ def test_every_format_has_the_same_proportions(desk: Path) -> None:
         [label, *map(str, share.values())] for label, share in found["prevalence"].items()
     ]
     assert succeed("prevalence", TEST, "-o", "csv").text.startswith(
-        "label,share,low,high,counted\n"
+        "label,proportion,low,high,counted\n"
     )
     table = succeed("prevalence", TEST).text
-    largest = max(found["prevalence"], key=lambda label: found["prevalence"][label]["share"])
+    largest = max(found["prevalence"], key=lambda label: found["prevalence"][label]["proportion"])
     assert table.splitlines()[4].split()[:2] == [
         largest,
-        f"{found['prevalence'][largest]['share']:.3f}",
+        f"{found['prevalence'][largest]['proportion']:.3f}",
     ]
 
 

@@ -65,7 +65,9 @@ def test_promote_replaces_model_and_ledger_and_removes_the_new_files(once: Path)
     found = read_folder(once)
     assert sorted(found) == ["nbtext.joblib", "nbtext.joblib.1"]
     assert (found["nbtext.joblib"], found["nbtext.joblib.1"]) == (new, old)
-    assert update_and_get_notice("pets", "more").endswith("known already: 6, repeated: 0")
+    assert update_and_get_notice("pets", "more").endswith(
+        "already in the model: 6, repeated in the input: 0"
+    )
 
 
 def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
@@ -81,7 +83,7 @@ def test_backup_keeps_its_ledger_and_can_be_promoted(once: Path) -> None:
     assert content("nbtext.joblib") == old
     assert (
         update_and_get_notice("pets", "more")
-        == "nbtext: added 2 documents; moved from another class: 0, known already: 4, repeated: 0"
+        == "nbtext: added 2 documents; moved from another class: 0, already in the model: 4, repeated in the input: 0"
     )
     assert content("nbtext.joblib") == new
 
@@ -94,7 +96,9 @@ def test_promote_without_an_old_model_moves_the_new_one(tmp_path: Path, new: lis
     assert sorted(read_folder(tmp_path)) == ["nbtext.joblib"]
     assert content("nbtext.joblib") == wanted
     if new:
-        assert update_and_get_notice("pets").endswith("known already: 4, repeated: 0")
+        assert update_and_get_notice("pets").endswith(
+            "already in the model: 4, repeated in the input: 0"
+        )
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
@@ -146,14 +150,16 @@ def test_refused_promotion_changes_nothing(once: Path) -> None:
     (once / "nbtext.joblib.1" / "x").touch()
     assert "cannot keep a backup" in fail(4, "promote new --backup")
     assert read_folder(once) == whole
-    assert update_and_get_notice("pets").endswith("known already: 4, repeated: 0")
+    assert update_and_get_notice("pets").endswith(
+        "already in the model: 4, repeated in the input: 0"
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("none", 3, "none: there is no model"),
-        ("no/none", 3, "no/none: there is no model"),
+        ("none", 3, "none: the model file does not exist"),
+        ("no/none", 3, "no/none: the model file does not exist"),
         ("pets", 3, "pets: cannot read the model: is a directory"),
         ("nbtext.joblib", 2, "nbtext.joblib: is the model itself; name the file of another model"),
         ("./pets/../nbtext.joblib", 2, "is the model itself"),
@@ -210,7 +216,9 @@ def test_promote_works_across_file_systems(once: Path) -> None:
         succeed("promote", elsewhere / "new")
         assert list(elsewhere.iterdir()) == []
     assert content("nbtext.joblib") == content("new")
-    assert update_and_get_notice("more").endswith("known already: 2, repeated: 0")
+    assert update_and_get_notice("more").endswith(
+        "already in the model: 2, repeated in the input: 0"
+    )
 
 
 def test_promoting_an_equal_model_removes_it_and_keeps_the_backup(once: Path) -> None:
@@ -227,7 +235,9 @@ def test_promoting_an_equal_model_adds_its_ledger(tmp_path: Path) -> None:
     prepare_models(tmp_path, None, ONCE)
     succeed("train pets more")
     succeed("promote new")
-    assert update_and_get_notice("pets").endswith("known already: 4, repeated: 0")
+    assert update_and_get_notice("pets").endswith(
+        "already in the model: 4, repeated in the input: 0"
+    )
 
 
 @pytest.mark.parametrize("held", ["nbtext.joblib", "new"])
@@ -308,7 +318,9 @@ def test_promote_killed_at_any_step_leaves_old_or_new_and_next_run_finishes(
             "nbtext.joblib",
             *(["nbtext.joblib.1"] if old is not None else []),
         }
-        assert update_and_get_notice("pets", "more").endswith("known already: 6, repeated: 0")
+        assert update_and_get_notice("pets", "more").endswith(
+            "already in the model: 6, repeated in the input: 0"
+        )
         if status == 0:
             break
     killed = -signal.SIGKILL

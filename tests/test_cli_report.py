@@ -76,7 +76,7 @@ def test_unknown_labels_are_named(pets: Path) -> None:
     done = nbtext("report test")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: labels that the model does not know: newts"],
+        ["nbtext: warning: labels that the model does not have: newts"],
     )
     assert "newts" in Page((pets / "report.html").read_text(encoding="utf-8")).text
 

@@ -25,7 +25,7 @@ def test_training_on_a_terminal_prints_a_summary(pets: Path) -> None:
     status, screen = on_terminal("train", "pets")
     assert status == 0
     assert screen.splitlines() == [
-        "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"
+        "nbtext: Trained nbtext.joblib on 4 documents of 2 classes: cats (2), dogs (2). Next: nbtext evaluate TEST"
     ]
     assert on_terminal("train", "pets", "-q") == (0, "")
 
@@ -36,7 +36,7 @@ def test_messages_fit_the_terminal(pets: Path, columns: int) -> None:
     assert max(map(len, screen.splitlines())) <= columns
     assert (
         " ".join(screen.split())
-        == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): nbtext.joblib. Next: nbtext evaluate TEST"
+        == "nbtext: Trained nbtext.joblib on 4 documents of 2 classes: cats (2), dogs (2). Next: nbtext evaluate TEST"
     )
     assert all(line.startswith(("nbtext: ", "  ")) for line in screen.splitlines())
 

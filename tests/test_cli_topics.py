@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from nbtext.cli.help import TOPICS
+from nbtext.cli.help import OLD_TOPICS, TOPICS
 from nbtext.cli.main import COMMAND_SUMMARIES
 from nbtext.settings import FORMATS
 from tests.process import REPOSITORY, fail, succeed
@@ -61,3 +61,8 @@ def test_exit_statuses_match_the_guide() -> None:
     }
     text = succeed("help exit-status").text
     assert shown == {line[4:13].strip() for line in text.split("\n\n")[1].splitlines()} - {""}
+
+
+def test_former_names_of_topics_work() -> None:
+    for name, topic in OLD_TOPICS.items():
+        assert succeed("help", name).text == succeed("help", topic).text

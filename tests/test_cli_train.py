@@ -34,7 +34,7 @@ def test_train_is_silent_and_verbose_describes_the_model(pets: Path) -> None:
     learnt, described = verbose.notes
     assert (
         learnt
-        == "nbtext: Learnt 4 documents of 2 classes (cats 2, dogs 2): m. Next: nbtext evaluate TEST --model m"
+        == "nbtext: Trained m on 4 documents of 2 classes: cats (2), dogs (2). Next: nbtext evaluate TEST --model m"
     )
     assert described.startswith("nbtext: m: 2 classes, 4 documents, ")
 

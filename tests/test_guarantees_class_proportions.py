@@ -199,12 +199,12 @@ def test_class_with_one_document_gets_a_similar_slope_and_no_proportion() -> Non
     slopes = likelihoods.scaling[0]
     assert slopes[3] == pytest.approx(slopes[:3].mean(), abs=0.3)
     found = estimate_class_proportions(posterior[::2], [*NAMES, "d"], likelihoods).prevalence
-    assert found["d"].share < 0.02
+    assert found["d"].proportion < 0.02
     without = estimate_class_proportions(
         posterior[::2, :3], NAMES, ClassLikelihoods.fit(documents)
     ).prevalence
-    assert [found[name].share for name in NAMES] == pytest.approx(
-        [without[name].share for name in NAMES], abs=0.02
+    assert [found[name].proportion for name in NAMES] == pytest.approx(
+        [without[name].proportion for name in NAMES], abs=0.02
     )
 
 
@@ -242,9 +242,11 @@ def test_intervals_cover_the_truth_and_estimates_beat_counting(
         raw = fit_proportions(uncorrected.compute_likelihoods(posterior))
         for k, each in enumerate(found.prevalence.values()):
             truth = counts[k] / 200
-            assert 0 <= each.low <= each.share <= each.high <= 1
+            assert 0 <= each.low <= each.proportion <= each.high <= 1
             held.append(each.low - 1e-9 <= truth <= each.high + 1e-9)
-            errors.append((abs(each.share - truth), abs(raw[k] - truth), abs(each.counted - truth)))
+            errors.append(
+                (abs(each.proportion - truth), abs(raw[k] - truth), abs(each.counted - truth))
+            )
     ours, without, counting = np.mean(errors, axis=0)
     assert 0.9 <= np.mean(held) <= 0.99
     assert ours < 0.75 * counting
@@ -259,7 +261,7 @@ def test_one_class_or_one_document_has_valid_proportions() -> None:
     one = estimate_class_proportions(
         draw_posteriors([1, 0, 0], 2)[0], NAMES, ClassLikelihoods.fit(make_held_out(50))
     )
-    assert sum(each.share for each in one.prevalence.values()) == pytest.approx(1)
+    assert sum(each.proportion for each in one.prevalence.values()) == pytest.approx(1)
     assert one.prevalence["a"].high == 1
 
 
@@ -269,7 +271,7 @@ def test_class_without_held_out_documents_or_impossible_has_finite_proportions()
     likelihoods = ClassLikelihoods.fit(make_class_posteriors(posterior, documents.truth.indices))
     found = estimate_class_proportions(posterior[::4], [*NAMES, "d"], likelihoods)
     assert all(np.isfinite(each) for share in found.prevalence.values() for each in share)
-    assert found.prevalence["d"].share < 1e-3
+    assert found.prevalence["d"].proportion < 1e-3
 
 
 def test_draws_in_blocks_give_the_same_intervals(
@@ -283,7 +285,7 @@ def test_draws_in_blocks_give_the_same_intervals(
     monkeypatch.setattr(module, "MAX_SCORES_AT_ONCE", 900)
     parts = estimate_class_proportions(posterior, NAMES, likelihoods)
     for mine, theirs in zip(whole.prevalence.values(), parts.prevalence.values(), strict=True):
-        assert mine.share == pytest.approx(theirs.share, abs=0.02)
+        assert mine.proportion == pytest.approx(theirs.proportion, abs=0.02)
         assert (mine.low, mine.high) == pytest.approx(
             (theirs.low, theirs.high), abs=0.04
         )  # by other random numbers
@@ -396,7 +398,7 @@ def test_intervals_of_similar_classes_cover_the_truth(n: int) -> None:
         found = estimate_class_proportions(
             posterior, ["a", "b"], ClassLikelihoods.fit(documents)
         ).prevalence["a"]
-        assert 0.02 < found.share < 0.98
+        assert 0.02 < found.proportion < 0.98
         held.append(found.low <= np.mean(classes == 0) <= found.high)
     assert np.mean(held) >= 0.92
 

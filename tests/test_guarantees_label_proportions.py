@@ -143,6 +143,6 @@ def test_model_without_a_sample_has_uncorrected_proportions() -> None:
         score_documents(model.fitted, documents), model.classes, make_uncorrected_estimator(model)
     ).all.prevalence
     [block] = score_documents(model.fitted, documents)
-    assert [each.share for each in found.values()] == pytest.approx(
+    assert [each.proportion for each in found.values()] == pytest.approx(
         np.exp(block.log_posterior[0]).tolist()
     )

@@ -160,12 +160,12 @@ def test_update_killed_at_any_step_is_completed_by_the_next_run(
         if found == new:
             assert (
                 note
-                == "nbtext: added 0 documents; moved from another class: 0, known already: 2, repeated: 0"
+                == "nbtext: added 0 documents; moved from another class: 0, already in the model: 2, repeated in the input: 0"
             )
         else:
             assert (
                 note
-                == "nbtext: added 1 document; moved from another class: 1, known already: 0, repeated: 0"
+                == "nbtext: added 1 document; moved from another class: 1, already in the model: 0, repeated in the input: 0"
             )
             assert content("nbtext.joblib.1") == old
         assert content("nbtext.joblib") == new

@@ -106,6 +106,6 @@ def test_training_with_once_in_two_runs_equals_one_run(newsgroups: Path) -> None
     )
     note = nbtext("update second --once -v -m once", cwd=newsgroups).notes[0]
     assert note.startswith(
-        "nbtext: added 0 documents; moved from another class: 0, known already: "
+        "nbtext: added 0 documents; moved from another class: 0, already in the model: "
     )
     assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()

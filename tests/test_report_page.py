@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SECTIONS = [
     "summary",
-    "figures",
+    "metrics",
     "confusion",
     "calibration",
     "classes",

@@ -120,7 +120,7 @@ def test_failed_backup_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1").rmdir()
     done = nbtext("update pets --once -v")  # the ledger that was written already does not count
     assert (
-        "nbtext: added 4 documents; moved from another class: 0, known already: 0, repeated: 0"
+        "nbtext: added 4 documents; moved from another class: 0, already in the model: 0, repeated in the input: 0"
         in done.notes
     )
 

@@ -186,5 +186,7 @@ def test_file_swapped_during_writing_is_not_unpickled(
 
 
 def test_missing_model_is_reported_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"nothing: there is no model; make one with nbtext train"):
+    with pytest.raises(
+        ModelError, match=r"nothing: the model file does not exist; make one with nbtext train"
+    ):
         read_model_file("nothing")

@@ -84,8 +84,8 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
     if options.changed is not None:
         _write_disagreements(comparison.disagreements, options.changed)
     result = comparison.result(Bootstrap(seed=options.seed))
-    messages.warn_unknown_labels("A", result.a.unknown_labels)
-    messages.warn_unknown_labels("B", result.b.unknown_labels)
+    for name, path, evaluation in zip("AB", model_paths, (result.a, result.b), strict=True):
+        messages.warn_unknown_labels(f"model {name} ({path})", evaluation.unknown_labels)
     if options.output == "table":
         print_comparison(result, *model_paths)
     else:

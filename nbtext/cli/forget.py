@@ -69,7 +69,7 @@ def command(
         result = forget(
             model_path, model, batch, unlabelled, once=options.once, **replacement.lock_settings
         )
-        suffix = f"; not known: {result.n_unknown:,}" if options.once else ""
+        suffix = f"; not in the model: {result.n_unknown:,}" if options.once else ""
         messages.notify(f"forgot {format_quantity(result.n_removed, 'document')}{suffix}")
         report_model(result.model, model_path, model)
     source.report_notices()

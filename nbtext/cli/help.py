@@ -22,12 +22,15 @@ TOPICS = {
     "settings": "settings for --set",
     "smoothing": "the pseudo-count, and how it is chosen",
     "calibration": "how scores become probabilities, and their limits",
-    "judgement": "how to evaluate a model",
+    "evaluation": "how to evaluate a model",
     "glossary": "twelve words that the commands use",
     "config": "default values of your own",
     "environment": "environment variables",
     "cron": "running unattended",
 }
+
+OLD_TOPICS = {"judgement": "evaluation"}
+"""Former names of topics, which still work and are not listed."""
 
 
 def _suggest_topics(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -56,6 +59,8 @@ def command(options: HelpOptions) -> None:
     """
     context = click.get_current_context()
     topic = options.topic
+    if topic in OLD_TOPICS:
+        topic = OLD_TOPICS[topic]
     if topic is None:
         text = _list_topics()
     elif topic in TOPICS:

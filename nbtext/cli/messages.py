@@ -119,7 +119,7 @@ def warn(text: str) -> None:
 def warn_unknown_labels(model: str, labels: Sequence[str], suffix: str = "") -> None:
     """Warn of labels that the model does not have. The suffix is added to the sentence."""
     if labels:
-        warn(f"labels that {model} does not know: {join_names(labels, MAX_LISTED)}{suffix}")
+        warn(f"labels that {model} does not have: {join_names(labels, MAX_LISTED)}{suffix}")
 
 
 def report_failed_document(identity: str, problem: DocumentError) -> None:
@@ -229,10 +229,23 @@ def _write_json(
 def _write_text(message: str, level: str, location: str | None, hint: str | None) -> None:
     """Write a message as ``nbtext: LOCATION: MESSAGE; HINT``."""
     warning = "warning: " if level == "warning" else ""
-    prefix = f"{_shorten(location)}: " if location else ""
+    prefix = f"{_shorten(_describe_location(location))}: " if location else ""
     suffix = f"; {hint}" if hint else ""
     line = escape_controls(f"{warning}{prefix}{message}{suffix}")
     print(_wrap(f"nbtext: {line}"), file=sys.stderr)
+
+
+def _describe_location(location: str) -> str:
+    """Return a path, document or option as messages show it.
+
+    >>> _describe_location("-:4"), _describe_location("-m"), _describe_location("--label")
+    ('standard input:4', './-m', '--label')
+    """
+    if location == "-" or location.startswith("-:"):
+        return f"standard input{location[1:]}"
+    if location.startswith("-") and not location.startswith("--"):
+        return f"./{location}"  # a file, not an option
+    return location
 
 
 def _shorten(text: str) -> str:

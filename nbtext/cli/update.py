@@ -130,13 +130,13 @@ def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus)
             messages.warn(f"the model had no ledger, so {n_before} may be counted twice")
         messages.notify(
             f"added {format_quantity(ledger_update.n_new, 'document')}; moved from another class: "
-            f"{ledger_update.n_moved:,}, known already: {ledger_update.n_known:,}, repeated: "
-            f"{ledger_update.n_repeated:,}"
+            f"{ledger_update.n_moved:,}, already in the model: {ledger_update.n_known:,}, repeated "
+            f"in the input: {ledger_update.n_repeated:,}"
         )
     elif result.had_ledger:
         n_added = format_quantity(counted.counts.table.n_documents, "document")
         messages.warn(
-            f"added without --once, so nbtext update --once would add them again: {n_added}"
+            f"added without --once: {n_added}; nbtext update --once would add the same documents again"
         )
 
 
@@ -148,7 +148,7 @@ def _report_new_classes(old_model: TextClassifier, new_model: TextClassifier) ->
 
 
 def _report_repeated_documents(model: TextClassifier, added: CorpusCounts) -> None:
-    """Report added documents that the model has learnt before, as far as its sample shows."""
+    """Report added documents that the model was trained on before, as far as its sample shows."""
     from nbtext.evaluation.leakage import count_sampled_leaks
 
     sample = model.counts.sample

@@ -288,7 +288,7 @@ def report_model(
         evaluate = ["nbtext", "evaluate", "TEST"]
         if path != default_model():
             evaluate += ["--model", path]
-        messages.notify(f"Learnt {size}: {path}. Next: {shlex.join(evaluate)}")
+        messages.notify(f"Trained {path} on {size}. Next: {shlex.join(evaluate)}")
     if messages.is_verbose():
         messages.notify(f"{path}: {describe_model(model.fitted)}{details}")
     elif old_model is not None:  # the messages above contain the size of a new model
@@ -312,5 +312,5 @@ def _describe_size(model: TextClassifier, *, shows_class_sizes: bool) -> str:
     size = f"{format_quantity(n_documents, 'document')} of {classes}"
     if shows_class_sizes:
         class_sizes = format_sizes(count_class_documents(model.fitted), MAX_NAMED_CLASSES)
-        size += f" ({class_sizes})"
+        size += f": {class_sizes}"
     return size

@@ -86,8 +86,8 @@ def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
             f"{path} has no sub-directories",
             hint=(
                 "a corpus has one sub-directory per class, with its documents inside; add "
-                "--format lines if each file is a class, --label-pattern if its name shows the "
-                "class"
+                "--format lines if each file has all documents of a class, or --label-pattern "
+                "if the name of each file contains its class"
             ),
         )
     files_by_class = (

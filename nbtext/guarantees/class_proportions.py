@@ -117,7 +117,7 @@ MIN_PROPORTION = 1e-15
 class ClassProportion(NamedTuple):
     """The proportion of a class among documents."""
 
-    share: float
+    proportion: float
     """The estimate."""
     low: float
     """Lower end of the 95 % interval."""
@@ -536,7 +536,7 @@ def replace_prior(
 
     `PSEUDO_DOCUMENTS` are added to each class, so that no class is impossible.
     """
-    proportions = np.array([proportion.share for proportion in prevalence.prevalence.values()])
+    proportions = np.array([proportion.proportion for proportion in prevalence.prevalence.values()])
     class_documents = prevalence.documents * proportions + PSEUDO_DOCUMENTS
     log_prior = np.log(class_documents / class_documents.sum())
     for block in blocks:

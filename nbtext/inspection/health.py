@@ -167,7 +167,7 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
     """Load the model, and compare its packages with the installed packages."""
     if not path_is_explicit and not os.path.lexists(path):
         fix = "nbtext train CORPUS makes one; --model names another"
-        yield Finding("model", WARNING, f"{path}: there is no model yet", fix)
+        yield Finding("model", WARNING, f"{path}: the model file does not exist yet", fix)
         return
 
     try:

@@ -516,13 +516,13 @@ def _print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     """Print the proportion of each class, largest first, and a table by group if there are any."""
     block = "#" if is_ascii_terminal() else "█"
     prevalence = result.all.prevalence
-    labels = sorted(prevalence, key=lambda label: prevalence[label].share, reverse=True)
+    labels = sorted(prevalence, key=lambda label: prevalence[label].proportion, reverse=True)
     classes = [(label, prevalence[label]) for label in labels]
     columns: list[Column[ClassProportion]] = [
-        Column("share", lambda proportion: proportion.share, ".3f"),
+        Column("proportion", lambda proportion: proportion.proportion, ".3f"),
         Column("95 % interval", lambda proportion: (proportion.low, proportion.high), ".3f"),
         Column("by counting predictions", lambda proportion: proportion.counted, ".3f"),
-        Column("", lambda proportion: block * round(MAX_BAR_CHARS * proportion.share)),
+        Column("", lambda proportion: block * round(MAX_BAR_CHARS * proportion.proportion)),
     ]
 
     group_table = ""
@@ -544,4 +544,4 @@ def _print_prevalence(result: PrevalenceResult, column: str | None) -> None:
 def _format_proportion(proportion: ClassProportion) -> str:
     """Return a proportion with its interval in parentheses."""
     interval = format_interval((proportion.low, proportion.high), ".3f")
-    return f"{proportion.share:.3f}  ({interval})"
+    return f"{proportion.proportion:.3f}  ({interval})"

@@ -313,7 +313,7 @@ def _read(path: str, *, include_ledger: bool = False) -> _ModelBytes:
         raise
     except FileNotFoundError:
         raise ModelError(
-            "there is no model",
+            "the model file does not exist",
             where=path,
             hint="make one with nbtext train, or name one with --model",
         ) from None

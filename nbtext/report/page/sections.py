@@ -123,7 +123,7 @@ def _list_sections(data: ReportData) -> Iterator[Section]:
     noun = result.kind  # "class" or "label"
     paragraphs = (format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data))
     yield _make_section("summary", "Summary", "Summary", join_markup(paragraphs))
-    yield _make_section("figures", "Figures", "Figures", _format_metrics(data))
+    yield _make_section("metrics", "Metrics", "Metrics", _format_metrics(data))
     if result.has_one_label:
         confusion = _format_confusion(result)
         yield _make_section("confusion", "Confusion", "Confusions", confusion)
