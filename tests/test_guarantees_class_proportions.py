@@ -309,8 +309,8 @@ def test_posteriors_with_the_estimated_prior_are_the_corrected_ones() -> None:
     training = shares._replace(
         documents=10**9,
         prevalence={
-            "cats": shares.prevalence["cats"]._replace(share=0.7),
-            "dogs": shares.prevalence["dogs"]._replace(share=0.3),
+            "cats": shares.prevalence["cats"]._replace(proportion=0.7),
+            "dogs": shares.prevalence["dogs"]._replace(proportion=0.3),
         },
     )
     [before], [after] = (
