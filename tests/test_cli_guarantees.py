@@ -142,7 +142,7 @@ def test_evaluate_reports_how_well_guarantees_were_kept(service_desk_model: Path
         == 78
     )
     table = succeed(*asked, "--coverage", "0.8", "--by-class").text
-    assert "promised coverage  0.8 of the documents of each class" in table
+    assert "required coverage  0.8 of the documents of each class" in table
     result = nbtext(*asked, "--coverage", "0.8", "--fail-over", "set_size=1")
     assert (result.status, result.notes) == (
         6,

@@ -30,7 +30,7 @@ SECTIONS = (
     "Single documents",
     "Calibration",
     "Several labels",
-    "Figures of an evaluation",
+    "Metrics of an evaluation",
     "Resampling",
 )
 """In the order of lecture notes. What else the page has comes after them."""
@@ -161,10 +161,10 @@ FORMULAS = {
     "minimum risk": "prediction.rule.predict_minimum_risk",
     "abstaining": "prediction.rule.predict_minimum_risk",
     "likelihood-ratio threshold": "prediction.rule.compute_likelihood_ratio_threshold",
-    "shares of the classes in other documents (`prevalence`)": "guarantees.class_proportions.fit_proportions",
+    "proportions of the classes in other documents (`prevalence`)": "guarantees.class_proportions.fit_proportions",
     "likelihoods of these documents": "guarantees.class_proportions.ClassLikelihoods",
-    "shares of labels, where documents have several": "guarantees.label_proportions.estimate_label_proportions",
-    "interval of a share": "guarantees.class_proportions.estimate_class_proportions",
+    "proportions of labels, if documents have several": "guarantees.label_proportions.estimate_label_proportions",
+    "interval of a proportion": "guarantees.class_proportions.estimate_class_proportions",
     "`impossible`": "prediction.rule.predict_minimum_error",
     "mutual information": "selection.mutual_information",
     "presence": "selection.presence_information",
@@ -173,7 +173,7 @@ FORMULAS = {
     "the class it speaks for": "selection.rank_terms",
     "leave-one-out": "language_model.smoothing.compute_leave_one_out_scores",
     "typicality": "prediction.typicality.Typicality.compute_proportion_below",
-    "drift of a figure": "prediction.typicality.MeanStd.compute_distance",
+    "drift of a metric": "prediction.typicality.MeanStd.compute_distance",
     "drift of several runs": "prediction.typicality.MeanStd.pool",
     "drift of answers": "prediction.typicality.compute_total_variation",
     "temperature": "prediction.calibration.Calibration.compute_log_posterior",
@@ -184,7 +184,7 @@ FORMULAS = {
     "choice among settings": "evaluation.trials.choose_trial",
     "successive halving": "evaluation.tuning.plan_stages",
     "significantly better": "evaluation.trials.compute_trial_p_value",
-    "corrected figure": "evaluation.trials.correct_metric",
+    "corrected metric": "evaluation.trials.correct_metric",
     "k-fold cross-validation": "evaluation.cross_validation.cross_validate",
 }
 """Rows that must be there, and the function that computes each."""

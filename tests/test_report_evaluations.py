@@ -90,8 +90,8 @@ def test_reliability_bars_have_a_bar_per_bin() -> None:
         ReliabilityBin(0.6, 1, 40, 0.99, 1.0, (0.9, 1)),
     ]
     assert _format_reliability_bars(bins) == {
-        "promised": " ▅█",
-        "came true": " ▁█",
+        "probability": " ▅█",
+        "accuracy": " ▁█",
         "documents": " ▃█",
     }
     assert list(_format_reliability_bars(bins[:1]).values()) == [" "] * 3
@@ -104,12 +104,12 @@ def test_terminal_output_has_plots_and_piped_output_none(
     arguments = ("evaluate", str(SERVICE_DESK / "test"), "--all", "-m", str(service_desk_model))
     status, screen = on_terminal(*arguments, env={"COLUMNS": str(width)})
     assert status == 0
-    assert "Where fewer came true than promised" in screen
+    assert "If the accuracy is below" in screen
     _, short = on_terminal(*arguments[:2], *arguments[3:], env={"COLUMNS": str(width)})
     assert screen.splitlines()[:8] == short.splitlines()[:8]
     assert not [
         words
-        for words in ("came true", "balanced accuracy", "true class, by answer")
+        for words in ("Predictions by probability", "balanced accuracy", "true class, by answer")
         if words in short
     ]
     assert all(

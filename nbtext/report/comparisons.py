@@ -98,7 +98,7 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         changes = format_table(CHANGE_COLUMNS, most_frequent, "most frequent changes")
     print_blocks(
         format_listing(summary),
-        format_named_table("figure", METRIC_COLUMNS, metrics),
+        format_named_table("metric", METRIC_COLUMNS, metrics),
         format_grid(("documents", "B right", "B wrong"), agreement, numeric_columns=(1, 2)),
         "".join(f"{sentence}\n" for sentence in _describe_differences(result)),
         changes,

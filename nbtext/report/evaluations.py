@@ -101,8 +101,8 @@ MAX_FOLD_ROWS = 20
 """The table of folds is omitted if there are more folds."""
 
 RELIABILITY_TITLE = (
-    "Answers by their probability, from 0 to 1. Where fewer came true than promised,\nthe "
-    "model is too sure of itself.\n\n"
+    "Predictions by probability, from 0 to 1. If the accuracy is below\nthe "
+    "probability, the model is overconfident.\n\n"
 )
 
 
@@ -335,7 +335,7 @@ def _format_sets(sets: SetsResult, *, show_all: bool) -> list[str]:
     coverage = format_number(sets.coverage)
     mean_size = format_number(sets.size)
     summary = {
-        "promised coverage": f"{sets.promised:g}{guarantee_scope}",
+        "required coverage": f"{sets.promised:g}{guarantee_scope}",
         "coverage of sets": f"{coverage}  ({format_interval(sets.interval)})",
         "classes in a set": f"{mean_size}  ({format_interval(sets.size_interval)})",
         "empty, full sets": f"{sets.empty:,}, {sets.full:,}",
@@ -382,8 +382,8 @@ def _format_reliability_bars(bins: Sequence[ReliabilityBin]) -> dict[str, str]:
     max_documents = max((bin_.documents for bin_ in bins), default=0)
     sizes = [bin_.documents / max_documents if bin_.documents else None for bin_ in bins]
     return {
-        "promised": "".join(draw_block(bin_.confidence) for bin_ in bins),
-        "came true": "".join(draw_block(bin_.accuracy) for bin_ in bins),
+        "probability": "".join(draw_block(bin_.confidence) for bin_ in bins),
+        "accuracy": "".join(draw_block(bin_.accuracy) for bin_ in bins),
         "documents": "".join(draw_block(size) for size in sizes),
     }
 

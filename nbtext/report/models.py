@@ -160,14 +160,14 @@ THRESHOLD_COLUMNS: Sequence[Column[PrecisionThreshold]] = (
     Column("class", lambda threshold: threshold.label),
     Column("precision", lambda threshold: threshold.precision, "g"),
     Column(
-        "answered from",
+        "threshold",
         # Without a required precision, the class is always predicted.
         lambda threshold: "always" if threshold.precision is None else threshold.probability,
         ".6g",
         placeholder="never",
     ),
-    Column("left-out answers", lambda threshold: threshold.documents, ","),
-    Column("from there", lambda threshold: threshold.answered, ","),
+    Column("held-out predictions", lambda threshold: threshold.documents, ","),
+    Column("above threshold", lambda threshold: threshold.answered, ","),
     Column("right", lambda threshold: threshold.right, ","),
     Column("more needed", _count_missing_predictions, ","),
 )
