@@ -391,6 +391,10 @@ COMMAND_OPTION_GROUPS = {
             lacks={ONE_MODE},
         ),
     ),
+    "split": (
+        OptionGroup(("--time-column",), lacks={RANDOM_FOLDS}),
+        OptionGroup(("--seed", "--group-column"), needs={RANDOM_FOLDS}),
+    ),
     "suspects": (
         OptionGroup(("--null",), requires_any=("--files-from", "--paths")),
         OptionGroup(("--paths", "--print0"), lacks={OUTPUT_ROWS}),

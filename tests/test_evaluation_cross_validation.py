@@ -22,12 +22,12 @@ from nbtext.evaluation import cross_validation
 from nbtext.evaluation.cross_validation import (
     NEVER_TESTED,
     Folds,
-    _rank_times,
     cross_validate,
     draw_grouped_folds,
     draw_stratified_folds,
     evaluate_leave_one_out,
     make_ordered_folds,
+    rank_times,
     rank_values,
     score_leave_one_out,
     train_and_score,
@@ -476,7 +476,7 @@ def test_ordered_folds_have_equally_many_documents() -> None:
 def test_times_are_compared_as_numbers_if_all_are_numeric(
     values: list[str], order: list[int]
 ) -> None:
-    assert _rank_times(values, ["a", "b", "c"]).tolist() == order
+    assert rank_times(values, ["a", "b", "c"]).tolist() == order
 
 
 def test_impossible_folds_are_refused() -> None:
@@ -488,4 +488,4 @@ def test_impossible_folds_are_refused() -> None:
     with pytest.raises(UsageError, match="only 2 times after the first, too few for 3 folds"):
         make_ordered_folds(np.array([5, 6, 7, 7, 7]), 3)
     with pytest.raises(UsageError, match="document b has no time"):
-        _rank_times(["1", " "], ["a", "b"])
+        rank_times(["1", " "], ["a", "b"])

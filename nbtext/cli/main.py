@@ -44,6 +44,7 @@ COMMAND_GROUPS = {
         "cross-validate": "Evaluate settings on a corpus by cross-validation.",
         "learning-curve": "Show accuracy against training size, with a forecast.",
         "compare": "Compare two models on the same documents.",
+        "split": "Divide documents into a training file and a test file.",
         "suspects": "Find documents of a corpus whose label may be wrong.",
         "report": "Write an evaluation as a page of HTML.",
     },

@@ -156,7 +156,7 @@ def make_ordered_folds(times: Ints | Floats, n_folds: int) -> Folds:
     return Folds(fold_indices, n_folds, is_ordered=True)
 
 
-def _rank_times(values: Sequence[str], names: Names) -> Ints:
+def rank_times(values: Sequence[str], names: Names) -> Ints:
     """Return the rank in time of the value of each document, shape (n_docs,).
 
     Values are compared as numbers if all of them are finite numbers, else as text. ISO 8601 dates
@@ -705,7 +705,7 @@ def validate_corpus(
     values = [columns[0] for columns in corpus.notes if columns]
     generators = np.random.default_rng(seed).spawn(repeats)
     if method == "time":
-        folds = [make_ordered_folds(_rank_times(values, corpus.names), n_folds)]
+        folds = [make_ordered_folds(rank_times(values, corpus.names), n_folds)]
     elif method == "grouped":
         groups = rank_values(values)
         folds = [draw_grouped_folds(groups, n_folds, generator) for generator in generators]
