@@ -182,7 +182,6 @@ def test_lines_of_json_are_divided(tmp_path: Path) -> None:
 
 
 def test_folder_becomes_tables_that_train_reads(tmp_path: Path) -> None:
-    (tmp_path / "parts").mkdir()
     succeed("split", SERVICE_DESK / "train", "--to", "parts")
     sizes = [len(read_rows(f"parts/train-{part}.csv")) for part in ("train", "test")]
     assert sizes == [178, 44]
@@ -215,7 +214,7 @@ def test_compressed_public_table_is_divided(tmp_path: Path) -> None:
     ("arguments", "status", "message"),
     [
         ("t.csv", 4, "./t-test.csv: exists already; choose another folder with --to"),
-        ("t.csv --to none", 4, "none: the folder does not exist"),
+        ("t.csv --to lines.txt", 4, "lines.txt: file exists"),
         ("t.csv t.csv", 2, "split needs one file or folder"),
         ("-", 2, "split needs one file or folder"),
         ("t.csv --test 1", 2, "--test must be"),

@@ -83,7 +83,7 @@ def command(options: DriftOptions) -> int:
     \b
     Examples:
       nbtext drift drift.log
-      nbtext drift drift.log --last 30 --fail-over any=0.5
+      nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
     """
     from nbtext.evaluation.drift_log import (

@@ -45,13 +45,13 @@ COMMAND_GROUPS = {
         "learning-curve": "Show accuracy against training size, with a forecast.",
         "compare": "Compare two models on the same documents.",
         "split": "Divide documents into a training file and a test file.",
-        "suspects": "Find documents of a corpus whose label may be wrong.",
         "report": "Write an evaluation as a page of HTML.",
     },
     "Understand": {
         "inspect": "Show the content of a model.",
         "select-features": "Rank terms by the information they carry.",
         "tokens": "Show how a document becomes terms.",
+        "suspects": "Find documents of a corpus whose label may be wrong.",
         "generate": "Draw random documents from a model.",
     },
     "Change": {

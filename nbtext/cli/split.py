@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.shared_options import TrainingCorpusOptions
-from nbtext.corpus.detection.columns import implies_header
-from nbtext.corpus.streams import strip_compression_suffix
 from nbtext.document_fields import NO_TEXT
-from nbtext.errors import NoDocumentsError, PathError, UsageError, format_quantity
-from nbtext.prediction.labels import list_labels
-from nbtext.store.atomic import check_replaceable, replace_file
+from nbtext.errors import (
+    NoDocumentsError,
+    PathError,
+    UsageError,
+    describe_os_error,
+    format_quantity,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -60,7 +62,7 @@ class SplitOptions:
     seed: int = shared_options.seed_field("Seed of the random division.", group="documents")
     to: str = declarations.common_option(
         "--to",
-        "Write the two files into this folder.",
+        "Write the two files into FOLDER, which is made if it is missing.",
         group="output",
         metavar="FOLDER",
         default=".",
@@ -90,7 +92,6 @@ def command(documents: TrainingCorpusOptions, options: SplitOptions) -> None:
     Examples:
       nbtext split messages.csv
       nbtext split messages.csv --test 0.3 --group-column sender --to parts
-      nbtext split messages.jsonl --label-column topic --time-column date
       nbtext split corpora/service-desk/train --to parts
     """
     from nbtext.cli.corpus import CommandCorpus, locate_documents
@@ -136,6 +137,9 @@ def _name_targets(path: str, reading: Reading, folder: str) -> dict[str, str]:
 
     Raise `UsageError` for a format that cannot be divided, and `PathError` if a file exists.
     """
+    from nbtext.corpus.streams import strip_compression_suffix
+    from nbtext.store.atomic import check_replaceable
+
     file_name = strip_compression_suffix(os.path.basename(os.path.abspath(path)))
     name, suffix = os.path.splitext(file_name)
     if reading.format == "dir":
@@ -145,6 +149,10 @@ def _name_targets(path: str, reading: Reading, folder: str) -> dict[str, str]:
             f"split cannot divide {reading.format}", hint="use csv, tsv, jsonl, or a folder"
         )
     targets = {part: os.path.join(folder, f"{name}-{part}{suffix}") for part in (TRAINING, TEST)}
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as problem:
+        raise PathError(describe_os_error(problem), where=folder) from None
     for target in targets.values():
         if os.path.lexists(target):
             raise PathError("exists already", where=target, hint="choose another folder with --to")
@@ -155,6 +163,7 @@ def _name_targets(path: str, reading: Reading, folder: str) -> dict[str, str]:
 def _read_facts(source: CommandCorpus) -> tuple[DocumentFacts, list[str]]:
     """Return the facts of the readable documents, and the ids of the unreadable documents."""
     from nbtext.evaluation.holdout import DocumentFacts
+    from nbtext.prediction.labels import list_labels
 
     facts = DocumentFacts([], [], [], [])
     unreadable = []
@@ -176,6 +185,7 @@ def _read_facts(source: CommandCorpus) -> tuple[DocumentFacts, list[str]]:
 
 def _iter_rows(path: str, reading: Reading, parts: Mapping[str, str], part: str) -> Iterator[bytes]:
     """Yield the stored rows of one part, after the header. ``parts`` are by id."""
+    from nbtext.corpus.detection.columns import implies_header
     from nbtext.corpus.stored_records import iter_stored_records
 
     has_header = reading.format != "jsonl" and implies_header(reading, ())
@@ -203,6 +213,8 @@ def _format_row(*cells: str) -> bytes:
 
 def _write_both(targets: Mapping[str, str], iter_part: Callable[[str], Iterable[bytes]]) -> None:
     """Write the files of both parts, or none of them."""
+    from nbtext.store.atomic import replace_file
+
     replace_file(targets[TRAINING], lambda file: file.writelines(iter_part(TRAINING)))
     try:
         replace_file(targets[TEST], lambda file: file.writelines(iter_part(TEST)))

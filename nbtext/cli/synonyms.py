@@ -27,6 +27,7 @@ COMMAND_SYNONYMS = {
     "relabel": "rename",
     "report": "plot",
     "select-features": "features terms top",
+    "split": "partition divide holdout train-test-split",
     "suspects": "mistakes clean",
     "tokens": "tokenize tokenise analyze analyse",
     "train": "fit learn build create init",
