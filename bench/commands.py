@@ -48,7 +48,7 @@ COMMANDS = {
     "compare": "compare {model} {other} {test}",
     "suspects": "suspects {train} {reading}",
     "report": "report {test} -m {model} --to {page}",
-    "report --training": "report {test} -m {model} --training {train} --to {page}",
+    "report --learning-curve": "report {test} -m {model} --learning-curve {train} --to {page}",
     "explain one": "explain {one} -m {model} --format lines",
     "explain 5 MB in one document": "explain {long} -m {model} --format dir --document text",
     "explain all": "explain {test} -m {model} {reading}",

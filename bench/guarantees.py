@@ -70,7 +70,7 @@ def resampled(path: Path, reading: Reading, repeats: int) -> Iterator[Judged]:
             iter(draw_stratified_folds(counted.documents.classes, 3, np.random.default_rng(seed)))
         )
         learnt, blocks = train_and_score(subsets, settings, training, test, choices)
-        counts = subsets.select_counts(training, settings.sample)
+        counts = subsets.select_counts(training, settings.keep_documents)
         left_out = compute_held_out_posteriors(
             FittedModel(settings, model.analysis.stop_list, counts, learnt, {}, "text")
         )

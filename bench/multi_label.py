@@ -21,11 +21,11 @@ HERE = str(Path(__file__).resolve())
 READING = ("--label-column", "labels", "--text-column", "text")
 OF_NBTEXT = {
     "nbtext": ((), ()),
-    "nbtext, --decide label": ((), ("--decide", "label")),
+    "nbtext, --label-threshold label": ((), ("--label-threshold", "label")),
     "nbtext --classifier logistic": (("--classifier", "logistic"), ()),
-    "nbtext --classifier logistic, --decide label": (
+    "nbtext --classifier logistic, --label-threshold label": (
         ("--classifier", "logistic"),
-        ("--decide", "label"),
+        ("--label-threshold", "label"),
     ),
 }
 OTHERS = {

@@ -45,7 +45,7 @@ REMOVED_OPTIONS = {
     "similarity": "nbtext evaluate CORPUS shows which classes are confused",
     "max_size": "--min-df makes a model smaller; nbtext tune CORPUS --try min-df=1,2,5 shows what "
     "that costs",
-    "tries": "--within none tries all known-good settings and can be repeated exactly",
+    "tries": "--time-limit none tries all known-good settings and can be repeated exactly",
     "sweep": "nbtext tune CORPUS --try smoothing=0.001,0.1,10 compares strengths of the prior on "
     "training documents",
 }
@@ -57,7 +57,7 @@ REMOVED_VALUES: dict[str, dict[object, str]] = {
         ("isotonic", "temperature"),
         "auto fits a temperature that depends on the length of the document",
     ),
-    "by": {
+    "criterion": {
         "cross-validation": "remove it; nbtext tune evaluates on held-out documents",
         "leave-one-out": "nbtext cross-validate --leave-one-out evaluates one setting",
         **dict.fromkeys(
@@ -76,6 +76,23 @@ VALUE_ALIASES: dict[str, dict[str, str]] = {
     "calibration": {"length": "auto"},
 }
 """Aliases of values by option, each with the canonical name. Help and completion omit them."""
+
+RENAMED_PARAMETERS = {
+    "by": "criterion",
+    "sample": "keep_documents",
+    "within": "time_limit",
+}
+"""Today's names of parameters by their old names, which users and model files may still have."""
+
+
+def replace_old_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with the names of today instead of old names of parameters.
+
+    >>> replace_old_names({"by": "chi2", "top": 9})
+    {'criterion': 'chi2', 'top': 9}
+    """
+    return {RENAMED_PARAMETERS.get(name, name): value for name, value in values.items()}
+
 
 _BYTES_BY_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE_LIMIT_BYTES = 2**62  # sizes must fit into 64 bits
@@ -648,7 +665,7 @@ TUNING_METRICS = {
     "micro-f1": "micro_f1",
     "log-loss": "log_loss",
 }
-"""The metrics of ``tune --for``, with their names in `nbtext.metrics.outcomes.METRICS`."""
+"""The metrics of ``tune --metric``, with their names in `nbtext.metrics.outcomes.METRICS`."""
 
 ClassifierName = Literal[
     "multinomial", "bernoulli", "complement", "gaussian", "logistic", "average"
@@ -773,6 +790,11 @@ class Parameter:
         return f"--{self.key}"
 
     @property
+    def old_options(self) -> list[str]:
+        """Old names of `option`, which still work but are not shown."""
+        return [f"--{old}" for old, name in RENAMED_PARAMETERS.items() if name == self.name]
+
+    @property
     def display_name(self) -> str:
         """The name in help and messages: ``--ngrams``, or ``--set l2`` if it is rare."""
         return f"--set {self.key}" if self.is_rare else self.option
@@ -895,9 +917,10 @@ class SettingsBase:
     def from_values(cls, values: Mapping[str, object]) -> Self:
         """Return settings with these values, and defaults for other parameters.
 
-        Raise `UsageError` for an invalid value or an unknown name.
+        The names may be old names. Raise `UsageError` for an invalid value or an unknown name.
         """
         names = [parameter.name for parameter in cls.parameters()]
+        values = replace_old_names(values)
         for name in values:
             if name not in names:
                 raise UsageError(
@@ -912,6 +935,7 @@ class SettingsBase:
         Raise `ModelError` for a removed value, and `UsageError` for an invalid value or an unknown
         name.
         """
+        values = replace_old_names(values)
         for name, value in _iterate_file_values(values):
             if isinstance(value, str) and value in REMOVED_VALUES.get(name, {}):
                 option = "--" + name.replace("_", "-")
@@ -1172,8 +1196,8 @@ READING = Reading.parameters()
 MAIL_PARAMETERS = ("headers", "structure", "drop_quotes", "drop_signatures")
 """The names of parameters of reading that determine the text of a mail."""
 
-WITHIN = Parameter(
-    "within",
+TIME_LIMIT = Parameter(
+    "time_limit",
     None,
     "TIME",
     check_seconds,
@@ -1183,7 +1207,7 @@ WITHIN = Parameter(
     common=True,
 )
 
-SEARCH = (WITHIN,)
+SEARCH = (TIME_LIMIT,)
 """Limits of a search for settings. They are not stored in a model."""
 
 WHERE = Parameter(
@@ -1344,7 +1368,7 @@ class Settings(SettingsBase):
     top: int | None = declare(
         None, "N", _check_positive, "Use only the N most informative terms.", common=True
     )
-    by: CriterionName = declare(
+    criterion: CriterionName = declare(
         "mutual-information",
         "CRITERION",
         _OneOf(*CRITERIA),
@@ -1485,7 +1509,7 @@ class Settings(SettingsBase):
         "sample. none: scores are not divided. With --set estimate=ml, auto is none.",
         group="answer",
     )
-    sample: int = declare(
+    keep_documents: int = declare(
         4096,
         "N",
         make_number_check(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),

@@ -95,7 +95,9 @@ SMOOTHED = Trait(
     remedy="set --smoothing to a number above 0, and remove --set estimate=ml",
 )
 SAMPLE = Trait(
-    "sample", reason="the model must keep documents", remedy="train with --set sample=N above 0"
+    "sample",
+    reason="the model must keep documents",
+    remedy="train with --set keep-documents=N above 0",
 )
 CALIBRATED = Trait(
     "calibrated", reason=("the weight of unlabelled text is chosen by calibrated probabilities")

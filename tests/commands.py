@@ -46,8 +46,8 @@ WRITING = {
     "train": TRAIN,
     "update": Command(("update", "more", "-m", MODEL)),
     "update once": Command(
-        ("update", "more", "-m", MODEL, "--once", "--backup"),
-        (("train", "pets", "-m", MODEL, "--once"),),
+        ("update", "more", "-m", MODEL, "--skip-known", "--backup"),
+        (("train", "pets", "-m", MODEL, "--deduplicate"),),
         once=True,
     ),
     "forget": Command(("forget", "more", "-m", MODEL), (TRAIN.arguments,)),
@@ -58,8 +58,8 @@ WRITING = {
     "promote": Command(
         ("promote", "new", "-m", MODEL, "--backup"),
         (
-            ("train", "pets", "-m", MODEL, "--once"),
-            ("train", "pets", "more", "-m", "new", "--once"),
+            ("train", "pets", "-m", MODEL, "--deduplicate"),
+            ("train", "pets", "more", "-m", "new", "--deduplicate"),
         ),
     ),
 }

@@ -413,7 +413,7 @@ PRELOADED_COMMANDS: Sequence[Sequence[str]] = (
     ("classify", "pets/cats/1", "nothing"),
     ("inspect",),
     ("update", "pets", "-v"),
-    ("update", "pets", "--once", "--backup"),
+    ("update", "pets", "--skip-known", "--backup"),
     ("forget", "pets"),
     ("merge", "nbtext.joblib", "nbtext.joblib", "--to", "merged.joblib"),
 )

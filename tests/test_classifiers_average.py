@@ -159,7 +159,7 @@ def test_weights_without_documents_are_equal() -> None:
         np.empty((0, 3, 2)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     )
     assert (pool.scales.tolist(), pool.exponents.tolist()) == ([1 / 3] * 3, [0] * 3)
-    of = model(classifier="average", members="multinomial+complement+bernoulli", sample=0)
+    of = model(classifier="average", members="multinomial+complement+bernoulli", keep_documents=0)
     assert isinstance(of.fitted.classifier, EnsembleClassifier)
     assert of.fitted.classifier.ensemble_weights.scales.tolist() == [
         1 / len(of.fitted.classifier.members)

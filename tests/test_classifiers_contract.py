@@ -43,7 +43,7 @@ VARIANTS: list[Options] = [
         {"classifier": "multinomial", **settings}
         for settings in (
             {"ngrams": 3}, {"prior_shape": "background"}, {"estimate": "map", "smoothing": 0.2}, {"min_df": 2, "max_df": 0.5, "ngrams": 2},
-            {"class_prior": "uniform"}, {"class_prior": "smoothed:0.5"}, {"stemmer": "porter"}, {"weighting": "log", "sample": 50},
+            {"class_prior": "uniform"}, {"class_prior": "smoothed:0.5"}, {"stemmer": "porter"}, {"weighting": "log", "keep_documents": 50},
             {"weighting": "tfidf", "prior_shape": "background"}, {"weighting": "tfidf", "estimate": "map"},
         )
     ),
@@ -54,7 +54,7 @@ VARIANTS: list[Options] = [
 ]  # fmt: skip
 WEAK: list[Options] = [
     {"classifier": "complement", "weighting": "tfidf", "top": 9, "ngrams": 2},
-    *({"classifier": "multinomial", "by": by, "top": 4} for by in CRITERIA),
+    *({"classifier": "multinomial", "criterion": by, "top": 4} for by in CRITERIA),
     *(
         {"classifier": "multinomial", **settings}
         for settings in ({"estimate": "ml"}, {"smoothing": 0})
@@ -434,7 +434,7 @@ def test_commands_run_with_a_model_of_every_classifier(trained: Path) -> None:
     assert shown["training"]["classifier"] in CLASSIFIERS
     succeed("inspect", cwd=trained)
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
-        assert len(succeed("select-features --limit 5 --by", by, cwd=trained).rows) == 5
+        assert len(succeed("select-features --limit 5 --criterion", by, cwd=trained).rows) == 5
     succeed("report", test, "--to", "page.html", cwd=trained)
     assert b"</html>" in (trained / "page.html").read_bytes()
     assert (

@@ -55,10 +55,10 @@ def test_fingerprint_depends_on_content_alone(pets: Path) -> None:
 
 def test_fingerprint_of_a_model_in_python(pets: Path) -> None:
     model = TextClassifier.load("nbtext.joblib")
-    [prediction] = model.answer(["it barks"])
+    [prediction] = model.predict_records(["it barks"])
     assert model.fitted.fingerprint == prediction.model == inspect_fingerprint()
     model.partial_fit(["it hisses"], ["cats"])  # no longer the model of the file
-    [prediction] = model.answer(["it barks"])
+    [prediction] = model.predict_records(["it barks"])
     assert model.fitted.fingerprint is prediction.model is None
 
 

@@ -39,7 +39,7 @@ def test_compare_metrics_match_evaluate_and_classify(
 ) -> None:
     test, changed = SERVICE_DESK / "test", tmp_path / "changed.jsonl"
     compare = ("compare", service_desk_model, pairs_model, test)
-    said = in_json(*compare, "--changed", changed)
+    said = in_json(*compare, "--disagreements", changed)
     assert (said["n"], said["models"]) == (78, [str(service_desk_model), str(pairs_model)])
     truth: dict[str, str] = {}
     answers: list[dict[str, tuple[str, float]]] = []
@@ -77,7 +77,7 @@ def test_compare_metrics_match_evaluate_and_classify(
     ]
     assert expected
     assert json_lines(changed.read_bytes()) == expected
-    assert said["changed"] == len(expected) == sum(of["documents"] for of in said["changes"])
+    assert said["disagreements"] == len(expected) == sum(of["documents"] for of in said["changes"])
     table = succeed(*compare).text
     assert f"{said['differences']['accuracy']['difference']:+.4f}" in table
     assert f"A and B predict different labels for {len(expected)} of 78 documents." in table
@@ -101,7 +101,7 @@ def test_comparing_a_model_with_itself_finds_no_changes(
         service_desk_model,
         service_desk_model,
         SERVICE_DESK / "test",
-        "--changed",
+        "--disagreements",
         changed,
     )
     assert "The two models make the same predictions with the same probabilities." in done.text

@@ -87,7 +87,7 @@ def completed(words: list[str], home: Path) -> list[str]:
             [name for name in FORMATS if name.startswith("m")],
         ),
         (["nbtext", "classify", "--output", ""], ["table", "tsv", "csv", "jsonl"]),
-        (["nbtext", "select-features", "--by", ""], list(CRITERIA)),
+        (["nbtext", "select-features", "--criterion", ""], list(CRITERIA)),
         (["nbtext", "evaluate", "--log-format", "j"], ["json"]),
         (["nbtext", "classify", "corp"], ["FILES"]),
         (["nbtext", "classify", "-m", ""], ["FILES"]),

@@ -19,7 +19,7 @@ from nbtext.cli.main import COMMAND_SUMMARIES, OLD_COMMANDS
 from tests.process import SERVICE_DESK, content, fail, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")
-WRITTEN = {"to", "drift", "errors", "predictions", "changed"}
+WRITTEN = {"to", "drift", "errors", "predictions", "disagreements"}
 
 
 @pytest.fixture
@@ -141,9 +141,9 @@ def test_paths_in_a_config_file_are_relative_to_it(tmp_path: Path, below: Path) 
             "nbtext.toml: there is no option or command 'languag'; did you mean 'language'?",
         ),
         (
-            "[train]\nonc = true",
+            "[train]\ndeduplicat = true",
             2,
-            "nbtext.toml [train]: there is no option or command 'onc'; did you mean 'once'?",
+            "nbtext.toml [train]: there is no option or command 'deduplicat'; did you mean 'deduplicate'?",
         ),
         (
             "[train]\nngrams = 'x'",
@@ -152,7 +152,7 @@ def test_paths_in_a_config_file_are_relative_to_it(tmp_path: Path, below: Path) 
         ),
         ("[train]\nngrams = true", 2, "nbtext.toml [train]: --ngrams cannot be true or false"),
         ("[train]\nngrams = {a = 1}", 2, "nbtext.toml [train]: --ngrams cannot be a table"),
-        ("once = 3", 2, "nbtext.toml: --once must be true or false, not 3"),
+        ("deduplicate = 3", 2, "nbtext.toml: --deduplicate must be true or false, not 3"),
         ("train = 3", 2, "write [train] in the line above them"),
         ("classifier = 'svm'", 2, "nbtext.toml: --classifier must be one of"),
         ("jobs = -1", 2, "nbtext.toml: --jobs must be a whole number from 0"),
@@ -187,13 +187,13 @@ def test_options_of_other_commands_are_accepted_in_a_config_file(tmp_path: Path)
 
 
 def test_help_config_shows_the_defaults_and_their_sources(tmp_path: Path, below: Path) -> None:
-    write(tmp_path, "language = 'german'\n[train]\nonce = true\n")
+    write(tmp_path, "language = 'german'\n[train]\ndeduplicate = true\n")
     done = nbtext("help config", cwd=below, env={"NBTEXT_TRAIN_NGRAMS": "2"})
     assert f"File of defaults: {tmp_path}{os.sep}nbtext.toml" in done.text
     lines = [line.split() for line in done.text.splitlines()]
     assert ["ngrams", "=", "2", "from", "$NBTEXT_TRAIN_NGRAMS,", "for", "train"] in lines
     text = " ".join(done.text.split())
-    assert f"once = true from {tmp_path}/nbtext.toml [train], for train" in text
+    assert f"deduplicate = true from {tmp_path}/nbtext.toml [train], for train" in text
     assert f"language = german from {tmp_path}/nbtext.toml, for train, label, " in text
     assert "No defaults are set." in nbtext("help config", cwd=Path("/")).text
 
@@ -294,7 +294,7 @@ OUTPUTS = {
     "drift": ("classify", TRAIN),
     "errors": ("evaluate", TRAIN, "-m", "other.joblib"),
     "predictions": ("cross-validate", TRAIN, "--folds=2"),
-    "changed": ("compare", "nbtext.joblib", "other.joblib", TRAIN),
+    "disagreements": ("compare", "nbtext.joblib", "other.joblib", TRAIN),
     "report to": ("report", TRAIN),
     "explain to": ("explain", f"{TRAIN}/taxes-and-fees"),
     "merge to": ("merge", "nbtext.joblib", "copy.joblib"),

@@ -169,9 +169,10 @@ def test_where_selects_rows_by_a_value(tmp_path: Path) -> None:
     assert classes_of("all.csv", "--where", "split!=test") == {"neg": 2, "pos": 2}
     for where in ("split=test", "split!=test"):  # no text is in both
         assert (
-            in_json("evaluate -q all.csv --training all.csv --where", where)["leaks"]["found"] == 0
+            in_json("evaluate -q all.csv --check-leakage all.csv --where", where)["leaks"]["found"]
+            == 0
         )
-        succeed("report -q all.csv --training all.csv --to page.html --where", where)
+        succeed("report -q all.csv --learning-curve all.csv --to page.html --where", where)
         assert "These metrics may be too good" not in Path("page.html").read_text("utf-8")
     fail(2, "train all.csv --where split")
     fail(4, "train all.csv --where nowhere=train")

@@ -204,7 +204,7 @@ def test_costs_and_min_probability_apply_to_predictions(tmp_path: Path) -> None:
     assert said["mean_cost"] == pytest.approx(
         (5 * confusion["cats"].get("dogs", 0) + confusion["dogs"].get("cats", 0)) / 6
     )
-    assert cross_validate_json(pets, "--folds", "3", "--min-probability", "1")["coverage"] == 0
+    assert cross_validate_json(pets, "--folds", "3", "--min-probability", "1")["answered"] == 0
 
 
 def test_missing_columns_and_empty_times_are_refused(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_evaluate_abstains_where_classify_abstains(service_desk_model: Path) -> 
         (truth, answer): n for truth, row in said["confusion"].items() for answer, n in row.items()
     } == Counter((truth, answer) for _, truth, answer, _ in given)
     hits = sum(truth == answer for truth, answer in answered)
-    assert (said["coverage"], said["answered_accuracy"]) == (
+    assert (said["answered"], said["answered_accuracy"]) == (
         pytest.approx(len(answered) / 78),
         pytest.approx(hits / len(answered)),
     )
@@ -181,7 +181,7 @@ def test_costs_change_predictions_and_are_summed(service_desk_model: Path, tmp_p
     low, high = said["intervals"]["mean_cost"]
     assert low < said["mean_cost"] < high
     assert (
-        said["coverage"] == pytest.approx(sum(bool(answer) for _, _, answer, _ in given) / 78) != 1
+        said["answered"] == pytest.approx(sum(bool(answer) for _, _, answer, _ in given) / 78) != 1
     )
     assert "mean cost" in succeed("evaluate", TEST, "-m", service_desk_model, "--costs", file).text
 
@@ -200,7 +200,16 @@ def table(pets: Path) -> Path:
 
 
 def test_by_evaluates_parts_of_the_documents_separately(table: Path) -> None:
-    columns = ("--label-column", "topic", "--text-column", "body", "--by", "source", "--by", "year")
+    columns = (
+        "--label-column",
+        "topic",
+        "--text-column",
+        "body",
+        "--group-by",
+        "source",
+        "--group-by",
+        "year",
+    )
     said = in_json("evaluate test.csv", *columns)
     assert {
         column: {value: of["n"] for value, of in parts.items()}
@@ -220,7 +229,11 @@ def test_by_evaluates_parts_of_the_documents_separately(table: Path) -> None:
 
 def test_by_column_may_have_the_name_of_a_metric(pets: Path) -> None:
     write("test.csv", "label,text,accuracy\ncats,it purrs,high\ndogs,it barks,low\n")
-    lines = succeed("evaluate test.csv --by accuracy").text.partition("by accuracy")[2].splitlines()
+    lines = (
+        succeed("evaluate test.csv --group-by accuracy")
+        .text.partition("by accuracy")[2]
+        .splitlines()
+    )
     assert [line.split()[0] for line in lines if line.strip()] == [
         "accuracy",
         "─" * len(lines[3].strip()),
@@ -230,7 +243,7 @@ def test_by_column_may_have_the_name_of_a_metric(pets: Path) -> None:
 
 
 def test_by_column_that_does_not_exist_is_refused(table: Path) -> None:
-    columns = ("--label-column", "topic", "--text-column", "body", "--by", "nothere")
+    columns = ("--label-column", "topic", "--text-column", "body", "--group-by", "nothere")
     assert "no column is called 'nothere'" in fail(4, "evaluate test.csv", *columns)
 
 

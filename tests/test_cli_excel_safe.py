@@ -51,7 +51,7 @@ def test_fault_74_ids_and_labels_are_escaped(tmp_path: Path) -> None:
 def test_fault_74_terms_are_escaped_and_numbers_are_not(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "=a red:9\n=a =x:3\n-b green:9 @y:2\n"})
     succeed("train t.svm")
-    asked = ["select-features", "--by", "log-odds", "--output", "csv"]
+    asked = ["select-features", "--criterion", "log-odds", "--output", "csv"]
     plain, safe = parse_csv(nbtext(*asked)), parse_csv(nbtext(*asked, "--excel-safe"))
     assert {row[1] for row in safe[1:]} == {"red", "green", "'=x", "'@y"}
     assert {row[3] for row in safe[1:]} == {"'=a", "'-b"}

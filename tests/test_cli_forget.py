@@ -35,28 +35,30 @@ def test_forgetting_an_unknown_document_is_refused_and_changes_nothing(
 
 
 def test_forgotten_documents_can_be_added_again(days: Path) -> None:
-    succeed("train a --once")
+    succeed("train a --deduplicate")
     first = content("nbtext.joblib")
-    succeed("update c --once")
+    succeed("update c --skip-known")
     second = content("nbtext.joblib")
-    for options in ([], ["--once"]):
+    for options in ([], ["--skip-unknown"]):
         succeed("forget c", *options)
         assert content("nbtext.joblib") == first
-        assert nbtext("update c --once -v").notes[0].startswith("nbtext: added 2 documents;")
+        assert nbtext("update c --skip-known -v").notes[0].startswith("nbtext: added 2 documents;")
         assert content("nbtext.joblib") == second
 
 
 def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
-    succeed("train a c --once")
+    succeed("train a c --deduplicate")
     assert (
-        nbtext("forget c --once -v").notes[0] == "nbtext: forgot 2 documents; not in the model: 0"
+        nbtext("forget c --skip-unknown -v").notes[0]
+        == "nbtext: forgot 2 documents; not in the model: 0"
     )
     before = content("nbtext.joblib")
     assert (
-        nbtext("forget c --once -v").notes[0] == "nbtext: forgot 0 documents; not in the model: 2"
+        nbtext("forget c --skip-unknown -v").notes[0]
+        == "nbtext: forgot 0 documents; not in the model: 2"
     )
     assert "was never added as 'dogs'" in fail(2, "forget c")
-    line = fail(2, "forget b --once")
+    line = fail(2, "forget b --skip-unknown")
     assert (
         line
         == "nbtext: b/cats/7: was never added as 'cats'; it was added as 'dogs'; nothing is removed"
@@ -65,5 +67,5 @@ def test_forgetting_once_twice_is_not_an_error(days: Path) -> None:
 
 
 def test_forget_once_without_a_ledger_is_refused(pets_and_more: Path) -> None:
-    line = fail_unchanged(pets_and_more, "forget more --once", 2)
-    assert line == "nbtext: nbtext.joblib: the model has no ledger; forget without --once"
+    line = fail_unchanged(pets_and_more, "forget more --skip-unknown", 2)
+    assert line == "nbtext: nbtext.joblib: the model has no ledger; forget without --skip-unknown"

@@ -150,5 +150,5 @@ def test_evaluate_reports_how_well_guarantees_were_kept(service_desk_model: Path
     )
     risk = in_json(*asked, "--min-precision", "0.6")
     assert risk["risk_curve"][-1]["precision"] == pytest.approx(said["accuracy"])
-    assert 0 < risk["coverage"] < 1
+    assert 0 < risk["answered"] < 1
     assert "the most probable predictions" in succeed(*asked, "--min-precision", "0.6").text

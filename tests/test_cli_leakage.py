@@ -50,7 +50,7 @@ def parse_metrics(result: Result) -> Any:
 
 
 def test_planted_leaks_are_found_named_and_excluded(planted: Path) -> None:
-    done = nbtext("evaluate test --training train --output json")
+    done = nbtext("evaluate test --check-leakage train --output json")
     said = parse_metrics(done)
     leaks = said["leaks"]
     without = f"{leaks['without']['accuracy']:.4f}"
@@ -65,7 +65,7 @@ def test_planted_leaks_are_found_named_and_excluded(planted: Path) -> None:
     ]
     for found in leaks["examples"]:
         (planted / found["id"]).unlink()
-    alone = parse_metrics(nbtext("evaluate test --training train --output json"))
+    alone = parse_metrics(nbtext("evaluate test --check-leakage train --output json"))
     assert alone["leaks"] == {"found": 0, "examples": [], "without": leaks["without"]}
     assert leaks["without"]["interval"] == alone["intervals"]["accuracy"]
     for name in ("n", "accuracy", "macro_f1", "log_loss", "brier", "ece"):
@@ -87,7 +87,7 @@ def restore_leaks(planted: Path, leaks: Any) -> Path:
 
 
 def test_table_shows_leaks(planted: Path) -> None:
-    out = nbtext("evaluate test --training train").text
+    out = nbtext("evaluate test --check-leakage train").text
     assert "in training too    4\n" in out
     assert "accuracy without" in out
     assert "in training too" not in nbtext("evaluate test").text
@@ -101,7 +101,7 @@ def test_several_training_corpora_are_read_and_quiet_hides_warnings(planted: Pat
             "rest/b/y": (planted / "train/b/05").read_text(),
         },
     )
-    done = nbtext("evaluate test --training half --training rest --output json -q")
+    done = nbtext("evaluate test --check-leakage half --check-leakage rest --output json -q")
     assert done.notes == []
     assert [found["training_id"] for found in parse_metrics(done)["leaks"]["examples"]] == [
         "half/a/x",
@@ -120,13 +120,15 @@ def test_training_corpus_is_read_with_the_models_settings(tmp_path: Path) -> Non
         },
     )
     succeed("train train.csv --delimiter ';' --label-column topic --text-column text")
-    said = parse_metrics(nbtext("evaluate test --format dir --training train.csv --output json"))
+    said = parse_metrics(
+        nbtext("evaluate test --format dir --check-leakage train.csv --output json")
+    )
     assert said["leaks"]["examples"] == [{"id": "test/a/1", "training_id": "train.csv:5"}]
     assert said["leaks"]["without"] is None
 
 
 def test_leakage_of_every_test_document_is_reported(planted: Path) -> None:
-    done = nbtext("evaluate train --training train --output json")
+    done = nbtext("evaluate train --check-leakage train --output json")
     assert warnings(done) == ["in the training corpus too: 40 of 40 documents; there is no other"]
     assert len(parse_metrics(done)["leaks"]["examples"]) == 20
 
@@ -134,38 +136,38 @@ def test_leakage_of_every_test_document_is_reported(planted: Path) -> None:
 def test_leakage_of_counted_features_is_found(tmp_path: Path) -> None:
     corpus(tmp_path, {"train.svm": "a x:1 y:2\nb y:3\n", "test.svm": "a y:2 x:1\nb y:2\n"})
     succeed("train train.svm")
-    said = parse_metrics(nbtext("evaluate test.svm --training train.svm --output json"))
+    said = parse_metrics(nbtext("evaluate test.svm --check-leakage train.svm --output json"))
     assert [found["id"] for found in said["leaks"]["examples"]] == ["test.svm:1"]
 
 
 def test_leakage_is_found_by_the_sample_in_the_model(planted: Path) -> None:
     done = nbtext("evaluate test --output json")
     assert warnings(done) == [
-        "in the training corpus too: 4 of 30 documents; use --training CORPUS for the metrics without them"
+        "in the training corpus too: 4 of 30 documents; use --check-leakage CORPUS for the metrics without them"
     ]
     assert parse_metrics(done)["sampled_leaks"] == {"checked": 30, "found": 4}
-    succeed("train train --sample 20")
+    succeed("train train --keep-documents 20")
     done = nbtext("evaluate train --output json")
     assert parse_metrics(done)["sampled_leaks"] == {"checked": 19, "found": 19}
     assert warnings(done) == [
-        "in the training corpus too: 19 of 19 documents that the model's sample can check; use --training CORPUS for the metrics without them"
+        "in the training corpus too: 19 of 19 documents that the model's sample can check; use --check-leakage CORPUS for the metrics without them"
     ]
-    succeed("train train --sample 0")
+    succeed("train train --keep-documents 0")
     assert parse_metrics(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0
 
 
 def test_without_leakage_gives_no_warning(service_desk_model: Path) -> None:
-    for training in ((), ("--training", SERVICE_DESK / "train")):
+    for training in ((), ("--check-leakage", SERVICE_DESK / "train")):
         succeed("evaluate", SERVICE_DESK / "test", "-m", service_desk_model, *training)
 
 
 def test_unreadable_training_documents_are_named(planted: Path) -> None:
     corpus(planted, {"train/a/99": b"\0"})
-    done = nbtext("evaluate test --training train")
+    done = nbtext("evaluate test --check-leakage train")
     assert done.status == 1
     assert done.notes[0] == "nbtext: train/a/99: binary, not text (control bytes, the first at 0)"
 
 
 def test_quiet_hides_leakage_warnings_from_a_gate(planted: Path) -> None:
-    assert warnings(nbtext("evaluate test --training train"))
-    assert nbtext("evaluate test --training train --quiet --fail-under accuracy=0").err == b""
+    assert warnings(nbtext("evaluate test --check-leakage train"))
+    assert nbtext("evaluate test --check-leakage train --quiet --fail-under accuracy=0").err == b""

@@ -79,7 +79,7 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> str:
             "Maildir/cur/2:2,S": "Subject: minutes\n\nof our lunch\n",
         },
     )
-    succeed("train --once", *FOLDERS, "-m", "mail.joblib")
+    succeed("train --deduplicate", *FOLDERS, "-m", "mail.joblib")
     return kind
 
 
@@ -128,7 +128,7 @@ def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path)
         deliver(agent, tmp_path, message)
 
     def update() -> str:
-        done = nbtext("update --once", *FOLDERS, "-m", "mail.joblib", "-v")
+        done = nbtext("update --skip-known", *FOLDERS, "-m", "mail.joblib", "-v")
         assert done.status == 0
         return done.notes[0].removeprefix("nbtext: ")
 
@@ -150,7 +150,7 @@ def test_moved_messages_change_class_and_others_stay(agent: str, tmp_path: Path)
             update()
             == f"added 0 documents; moved from another class: {moved}, already in the model: {4 - moved}, repeated in the input: 0"
         )
-    succeed("train --once", *FOLDERS, "-m", "again")
+    succeed("train --deduplicate", *FOLDERS, "-m", "again")
     assert content("again") == content("mail.joblib")
     rows = succeed("select-features --top 100 -m mail.joblib -o tsv").rows
     assert rows
@@ -189,8 +189,8 @@ def test_header_does_not_change_the_identity_of_a_message(tmp_path: Path) -> Non
             "marked/1": b"X-Nbtext: ham; probability=1\n" + SPAM,
         },
     )
-    succeed("train --once", *FOLDERS)
-    done = nbtext("update --once --from-folder spam=marked -v")
+    succeed("train --deduplicate", *FOLDERS)
+    done = nbtext("update --skip-known --from-folder spam=marked -v")
     assert (
         done.notes[0]
         == "nbtext: added 0 documents; moved from another class: 0, already in the model: 1, repeated in the input: 0"

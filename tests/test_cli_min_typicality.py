@@ -81,7 +81,9 @@ def test_third_column_contains_the_reason_atypical(home: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("options", ["--sample 0", "--calibration none", "--estimate ml"], ids=str)
+@pytest.mark.parametrize(
+    "options", ["--keep-documents 0", "--calibration none", "--estimate ml"], ids=str
+)
 def test_model_without_typicality_refuses_the_threshold(home: Path, options: str) -> None:
     succeed(f"train mail.tsv -m other {options}", cwd=home)
     line = fail(2, "classify english.txt -m other --min-typicality 0.1", cwd=home)

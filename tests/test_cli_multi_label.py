@@ -60,7 +60,9 @@ def test_decide_selects_labels_by_probability_or_by_their_own_threshold(
     labels_model: Path, asked: Path
 ) -> None:
     def given(decide: str) -> list[set[str]]:
-        rows = succeed("classify --format lines --decide", decide, asked, "-m", labels_model).rows
+        rows = succeed(
+            "classify --format lines --label-threshold", decide, asked, "-m", labels_model
+        ).rows
         return [set(labels.split("|")) - {""} for _, labels, _ in rows]
 
     assert given("0")[0] == set(made.LABELS)
@@ -68,7 +70,7 @@ def test_decide_selects_labels_by_probability_or_by_their_own_threshold(
     assert given("1") == [set()] * 4
     assert given("label")[1] == {"oil"}
     assert "must be document, label or a number from 0 to 1, not 'best'" in fail(
-        2, "classify --decide best --text x -m", labels_model
+        2, "classify --label-threshold best --text x -m", labels_model
     )
 
 
@@ -100,21 +102,21 @@ def test_update_moves_a_document_to_another_label_set(tmp_path: Path) -> None:
         write_rows("first.jsonl", ROWS),
         write_rows("moved.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "fuel"]}, ROWS[2]]),
     )
-    succeed("train --once -m expected", moved)
-    succeed("train --once", first)
+    succeed("train --deduplicate -m expected", moved)
+    succeed("train --deduplicate", first)
     assert (
         "moved from another class: 1, already in the model: 2"
-        in nbtext("update --once -v", moved).notes[0]
+        in nbtext("update --skip-known -v", moved).notes[0]
     )
     assert content("nbtext.joblib") == content("expected")
     assert "was never added as 'crude'; it was added as 'crude|fuel'" in fail(
-        2, "forget --once", first
+        2, "forget --skip-unknown", first
     )
     succeed("relabel fuel energy")
     other = write_rows("other.jsonl", [ROWS[0], {**ROWS[1], "label": ["crude", "energy"]}, ROWS[2]])
     assert (
         "moved from another class: 0, already in the model: 3"
-        in nbtext("update --once -v", other).notes[0]
+        in nbtext("update --skip-known -v", other).notes[0]
     )
     assert " cannot be used with " in fail(2, "relabel wheat grain")
     assert "cannot be used with" in fail(2, "inspect --criteria")
@@ -157,16 +159,16 @@ def test_ledger_stores_label_sets(tmp_path: Path) -> None:
     write("more.jsonl", more)
     write("all.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     for name, *paths in (("whole", "all"), ("updated", "first", "more")):
-        command = "train"
+        command = "train --deduplicate"
         for path in paths:
             succeed(
-                f"{command} --once --label-column labels -m",
+                f"{command} --label-column labels -m",
                 tmp_path / name,
                 tmp_path / f"{path}.jsonl",
             )
-            command = "update"
+            command = "update --skip-known"
     assert content("updated") == content("whole")
-    succeed("forget --once -m", tmp_path / "updated", tmp_path / "more.jsonl")
+    succeed("forget --skip-unknown -m", tmp_path / "updated", tmp_path / "more.jsonl")
     assert "was never added as 'corn|grain'" in fail(
         2,
         "forget --label-column labels -m",
@@ -282,7 +284,7 @@ def test_guarantees_apply_to_label_sets(labels_model: Path, asked: Path) -> None
         2, "classify --format lines", asked, "--prior-from", asked, "-m", labels_model
     )
     assert "cannot be used with" in fail(
-        2, "classify --text x --decide label --coverage 0.9 -m", labels_model
+        2, "classify --text x --label-threshold label --coverage 0.9 -m", labels_model
     )
 
 

@@ -1,4 +1,4 @@
-"""`--once` of `nbtext train`, `update` and `forget`, and the ledger of documents that is kept for it."""
+"""`--deduplicate` of `nbtext train`, `--skip-known` of `update`, `--skip-unknown` of `forget`, and the ledger."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
-    succeed("train a --once")
+    succeed("train a --deduplicate")
     for day, said in (("b", "added 1 document; moved from another class: 1, already in the model: 1, repeated in the input: 1"),
                       ("c", "added 1 document; moved from another class: 1, already in the model: 0, repeated in the input: 0")):  # fmt: skip
         for again in (False, True):
             before = content("nbtext.joblib")
-            notes = nbtext("update", day, "--once", "-v").notes
+            notes = nbtext("update", day, "--skip-known", "-v").notes
             assert notes[0].startswith(
                 "nbtext: added 0 documents; moved from another class: 0, "
                 if again
@@ -31,7 +31,7 @@ def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
             )
             assert len(notes) == (3 if day == "b" and not again else 2)  # a new class is named
             assert (content("nbtext.joblib") == before) == again
-    succeed("train a b c --once -m at-once")
+    succeed("train a b c --deduplicate -m at-once")
     assert content("nbtext.joblib") == content("at-once")
     corpus(
         days,
@@ -56,15 +56,13 @@ def test_updates_with_once_equal_one_training_with_once(days: Path) -> None:
 
 
 def test_update_without_once_counts_duplicates_and_keeps_the_ledger(days: Path) -> None:
-    succeed("train a --once")
-    told = (
-        "added without --once: 4 documents; nbtext update --once would add the same documents again"
-    )
+    succeed("train a --deduplicate")
+    told = "added without --skip-known: 4 documents; nbtext update --skip-known would add the same documents again"
     for _ in range(2):
         done = nbtext("update b")
         assert (done.status, done.notes) == (0, [f"nbtext: warning: {told}"])
     assert in_json("inspect")["documents"] == 12
-    notes = nbtext("update a b --once -v").notes
+    notes = nbtext("update a b --skip-known -v").notes
     assert (
         notes[0]
         == "nbtext: added 1 document; moved from another class: 1, already in the model: 3, repeated in the input: 3"
@@ -73,23 +71,23 @@ def test_update_without_once_counts_duplicates_and_keeps_the_ledger(days: Path) 
 
 def test_model_without_a_ledger_gets_one_with_a_warning(days: Path) -> None:
     succeed("train a")
-    done = nbtext("update c --once")
+    done = nbtext("update c --skip-known")
     assert (done.status, done.notes) == (
         0,
         ["nbtext: warning: the model had no ledger, so 4 documents may be counted twice"],
     )
-    succeed("update c --once")
+    succeed("update c --skip-known")
 
 
 def test_ledger_is_kept_by_relabel_and_prune(
     days: Path,
 ) -> None:
-    succeed("train a --once")
+    succeed("train a --deduplicate")
     succeed("relabel dogs hounds")
     corpus(days, {"d/hounds/1": FIRST["a/dogs/1"], "d/hounds/2": FIRST["a/dogs/2"]})
-    assert ", already in the model: 2," in nbtext("update d --once -v").notes[0]
+    assert ", already in the model: 2," in nbtext("update d --skip-known -v").notes[0]
     succeed("prune --min-df 2")
-    notes = nbtext("update b --once -v").notes
+    notes = nbtext("update b --skip-known -v").notes
     assert (
         notes[0]
         == "nbtext: added 1 document; moved from another class: 2, already in the model: 0, repeated in the input: 1"
@@ -97,11 +95,11 @@ def test_ledger_is_kept_by_relabel_and_prune(
 
 
 def test_backup_keeps_its_ledger(days: Path) -> None:
-    succeed("train a --once")
-    succeed("update c --once --backup")
+    succeed("train a --deduplicate")
+    succeed("update c --skip-known --backup")
     updated = content("nbtext.joblib")
     (days / "nbtext.joblib.1").replace(days / "nbtext.joblib")
-    assert nbtext("update a c --once -v").notes[0].startswith("nbtext: added 2 documents;")
+    assert nbtext("update a c --skip-known -v").notes[0].startswith("nbtext: added 2 documents;")
     assert content("nbtext.joblib") == updated
 
 
@@ -109,15 +107,15 @@ def test_backup_keeps_its_ledger(days: Path) -> None:
     "command",
     [
         "update c",
-        "update c --once",
+        "update c --skip-known",
         "forget c",
-        "forget a --once",
+        "forget a --skip-unknown",
         "relabel cats kittens",
         "prune --min-df 1",
     ],
 )
 def test_commands_refuse_a_damaged_ledger_and_change_nothing(days: Path, command: str) -> None:
-    succeed("train a c --once")
+    succeed("train a c --deduplicate")
     damaged = damage_ledger()
     line = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger removes it"
     assert fail(3, command) == line
@@ -125,7 +123,7 @@ def test_commands_refuse_a_damaged_ledger_and_change_nothing(days: Path, command
 
 
 def test_doctor_reports_a_damaged_ledger(days: Path) -> None:
-    succeed("train a --once")
+    succeed("train a --deduplicate")
     damage_ledger()
     done = nbtext("doctor")
     message = "nbtext: nbtext.joblib: the ledger is damaged: its checksum is wrong; nbtext prune --ledger removes it"
@@ -134,13 +132,13 @@ def test_doctor_reports_a_damaged_ledger(days: Path) -> None:
     succeed("doctor")
 
 
-@pytest.mark.parametrize("command", ["update c --once", "forget a --once"])
+@pytest.mark.parametrize("command", ["update c --skip-known", "forget a --skip-unknown"])
 def test_malformed_ledger_is_refused(days: Path, command: str) -> None:
-    succeed("train a --once")
+    succeed("train a --deduplicate")
     damage_ledger()
     succeed("classify a")  # reads no ledger
     succeed("prune --ledger")
-    assert "had no ledger" in nbtext("update c --once").notes[0]
+    assert "had no ledger" in nbtext("update c --skip-known").notes[0]
     TextClassifier.load("nbtext.joblib").save(
         "nbtext.joblib", b"\x02\0\0\0{}"
     )  # with a true checksum
@@ -152,10 +150,10 @@ def test_malformed_ledger_is_refused(days: Path, command: str) -> None:
 
 
 def test_ledger_has_the_permissions_of_the_model(days: Path) -> None:
-    succeed("train a --once")
+    succeed("train a --deduplicate")
     for mode, day in ((0o600, "b"), (0o640, "c"), (0o664, "a")):
         (days / "nbtext.joblib").chmod(mode)
-        succeed("update", day, "--once")
+        succeed("update", day, "--skip-known")
         assert {path.name: path.stat().st_mode & 0o777 for path in days.glob("nbtext.joblib*")} == {
             "nbtext.joblib": mode
         }
@@ -164,13 +162,13 @@ def test_ledger_has_the_permissions_of_the_model(days: Path) -> None:
 def test_ledger_is_written_through_a_link(days: Path) -> None:
     (days / "real").mkdir()
     (days / "link").symlink_to("real/model")
-    succeed("train a --once -m link")
-    succeed("update b --once --backup -m link")
+    succeed("train a --deduplicate -m link")
+    succeed("update b --skip-known --backup -m link")
     assert names(days / "real") == ["model", "model.1"]
     assert (days / "link").is_symlink()
 
 
-SEVERAL = "1 text under several labels: first c/cats/2 (cats) and c/zebras/copy (zebras); keep one of them; --once keeps the last"
+SEVERAL = "1 text under several labels: first c/cats/2 (cats) and c/zebras/copy (zebras); keep one of them; train --deduplicate keeps the last"
 
 
 def test_duplicates_in_one_class_are_counted_once(tmp_path: Path) -> None:
@@ -182,9 +180,9 @@ def test_duplicates_in_one_class_are_counted_once(tmp_path: Path) -> None:
             "c/zebras/copy": PETS["cats/2"],
         },
     )
-    succeed("train c --once")
-    assert f"nbtext: {SEVERAL}" in nbtext("train c --once -v").notes
-    assert f"nbtext: {SEVERAL}" in nbtext("update c --once -v").notes
+    succeed("train c --deduplicate")
+    assert f"nbtext: {SEVERAL}" in nbtext("train c --deduplicate -v").notes
+    assert f"nbtext: {SEVERAL}" in nbtext("update c --skip-known -v").notes
     classes = in_json("inspect")["classes"]
     assert {label: of["documents"] for label, of in classes.items()} == {
         "cats": 1,
@@ -194,7 +192,7 @@ def test_duplicates_in_one_class_are_counted_once(tmp_path: Path) -> None:
 
 
 def test_logistic_models_can_be_trained_with_once(days: Path) -> None:
-    succeed("train a b --once --classifier logistic")
+    succeed("train a b --deduplicate --classifier logistic")
     corpus(
         days,
         {
@@ -210,14 +208,14 @@ def test_logistic_models_can_be_trained_with_once(days: Path) -> None:
 
 
 def test_ledger_that_contradicts_the_model_is_refused(days: Path) -> None:
-    succeed("train a --once")
+    succeed("train a --deduplicate")
     with lock_model("nbtext.joblib", lock_timeout=0) as file:
         known = np.frombuffer(compute_fingerprint(b"the bird sings"), FINGERPRINT_DTYPE)
         file.replace(file.load(), Ledger.empty().with_labels(known, ["cats"]))
     before = content("nbtext.joblib")
-    line = fail(2, "update c --once")
+    line = fail(2, "update c --skip-known")
     assert (
         line
-        == "nbtext: c/dogs/1: was never added as 'cats'; the ledger says otherwise; begin a new one with nbtext train --once"
+        == "nbtext: c/dogs/1: was never added as 'cats'; the ledger says otherwise; begin a new one with nbtext train --deduplicate"
     )
     assert content("nbtext.joblib") == before

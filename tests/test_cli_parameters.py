@@ -22,8 +22,8 @@ RARE = [each for each in (*READING, *TRAINING) if each.is_rare]
     [
         ("--set prior-shape=background", "--prior-shape background"),
         (
-            "--set estimate=map --smoothing 2 --set=sample=0",
-            "--estimate map --smoothing 2 --sample 0",
+            "--set estimate=map --smoothing 2 --set=keep-documents=0",
+            "--estimate map --smoothing 2 --keep-documents 0",
         ),
         ("--set surface-forms=true", "--surface-forms"),
         ("--set surface-forms=false", "--no-surface-forms"),
@@ -82,9 +82,9 @@ def test_config_files_name_settings_directly(pets: Path) -> None:
     assert pets.exists()
     write("nbtext.toml", "sample = 0\n")
     succeed("train pets -m a")
-    succeed("train pets -m b --no-config --set sample=0")
+    succeed("train pets -m b --no-config --set keep_documents=0")
     assert content("a") == content("b")
-    succeed("train pets -m c --set sample=9")
+    succeed("train pets -m c --set keep_documents=9")
     assert content("a") != content("c")
     write("nbtext.toml", 'set = ["sample=0"]\n')
     assert "write each setting by its own name, such as l2 = 1" in fail(2, "train pets")

@@ -68,13 +68,13 @@ def test_prevalence_with_few_labels_is_refused_in_one_line(tmp_path: Path) -> No
 
 
 def test_by_column_gives_a_row_per_value(desk: Path) -> None:
-    whole = in_json("prevalence messages.csv --by day")
-    days = whole["by"]["day"]
+    whole = in_json("prevalence messages.csv --group-by day")
+    days = whole["groups"]["day"]
     assert list(days) == ["2026-05-01", "2026-05-02", "2026-05-03"]
     assert sum(day["documents"] for day in days.values()) == whole["documents"]
-    lines = nbtext("prevalence messages.csv --by day -o jsonl").records
+    lines = nbtext("prevalence messages.csv --group-by day -o jsonl").records
     assert lines == [{"day": day, **found} for day, found in days.items()]
-    table = succeed("prevalence messages.csv --by day").text
+    table = succeed("prevalence messages.csv --group-by day").text
     assert [line.split()[0] for line in table.splitlines()[-3:]] == list(days)
 
 
@@ -106,7 +106,7 @@ def test_model_without_a_sample_estimates_without_correction(desk: Path) -> None
     succeed(
         "train",
         str(SERVICE_DESK / "train"),
-        "--sample",
+        "--keep-documents",
         "0",
         "--calibration",
         "none",

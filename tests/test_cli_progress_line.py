@@ -152,7 +152,7 @@ WORK = [
     ["train", "many.tsv", "--classifier", "logistic"],
     ["suspects", "many.tsv", "--classifier", "logistic", "-o", "table"],
     ["merge", "nbtext.joblib", "copy.joblib", "--to", "both.joblib"],
-    ["report", "many.tsv", "--training", "many.tsv"],
+    ["report", "many.tsv", "--learning-curve", "many.tsv"],
 ]
 SHOWN = [
     "of 3 folds",

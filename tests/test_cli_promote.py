@@ -35,7 +35,7 @@ from tests.profiles import exhaustive, rounds
 from tests.test_model_locked_model import DYING
 
 MORE = {"more/birds/1": "the bird sings", "more/cats/9": "a cat sleeps"}
-ONCE = ["--once"]
+ONCE = ["--deduplicate"]
 
 
 def prepare_models(folder: Path, old: list[str] | None, new: list[str]) -> Path:
@@ -54,7 +54,7 @@ def once(tmp_path: Path) -> Path:
 
 def update_and_get_notice(*corpora: str) -> str:
     """What an update with documents says."""
-    return nbtext("update", *corpora, "--once", "-v").notes[0]
+    return nbtext("update", *corpora, "--skip-known", "-v").notes[0]
 
 
 def test_promote_replaces_model_and_ledger_and_removes_the_new_files(once: Path) -> None:
@@ -113,7 +113,7 @@ def test_model_without_a_ledger_does_not_replace_one_with_a_ledger(
     why = "has no ledger, but nbtext.joblib has one"
     assert (
         line
-        == f"nbtext: new: {why}; train it with nbtext train --once, or nbtext prune --ledger -m nbtext.joblib"
+        == f"nbtext: new: {why}; train it with nbtext train --deduplicate, or nbtext prune --ledger -m nbtext.joblib"
     )
     assert read_folder(tmp_path) == before
     succeed("prune --ledger")
@@ -196,7 +196,7 @@ def test_promote_keeps_permissions_and_follows_links(once: Path) -> None:
     assert content("real/model") == wanted
     assert (once / "real/model").stat().st_mode & 0o777 == 0o640
     assert list((once / "made").iterdir()) == []
-    succeed("train pets --once -m new")
+    succeed("train pets --deduplicate -m new")
     assert names(once / "made") == ["new"]
 
 
@@ -222,7 +222,7 @@ def test_promote_works_across_file_systems(once: Path) -> None:
 
 
 def test_promoting_an_equal_model_removes_it_and_keeps_the_backup(once: Path) -> None:
-    succeed("train pets more --once -m again")
+    succeed("train pets more --deduplicate -m again")
     succeed("promote new --backup")
     before = read_folder(once)
     succeed("promote again --backup")

@@ -27,7 +27,7 @@ def test_report_has_the_metrics_of_evaluate(service_desk_model: Path, tmp_path: 
 def test_training_corpus_adds_a_learning_curve_and_leakage(
     service_desk_model: Path, tmp_path: Path
 ) -> None:
-    corpora = (SERVICE_DESK / "train", "--training", SERVICE_DESK / "train")
+    corpora = (SERVICE_DESK / "train", "--learning-curve", SERVICE_DESK / "train")
     succeed("report", *corpora, "-m", service_desk_model)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "learning" in {section["class"] for section in page.all("section")}
@@ -38,7 +38,7 @@ def test_training_corpus_adds_a_learning_curve_and_leakage(
 
 
 def test_small_training_corpus_gives_no_learning_curve(pets: Path) -> None:
-    done = nbtext("report pets --training pets")
+    done = nbtext("report pets --learning-curve pets")
     assert done.status == 0
     assert [note for note in done.notes if "no learning curve" in note] == [
         "nbtext: warning: no learning curve: 4 documents are too few for 5 folds"

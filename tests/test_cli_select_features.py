@@ -60,7 +60,7 @@ def test_default_limit_is_100(service_desk_model: Path) -> None:
 
 def test_infinite_scores_are_null_in_json(pets: Path) -> None:
     succeed("train pets --estimate ml")
-    arguments = ("select-features", "--by", "log-odds", "--limit", "1")
+    arguments = ("select-features", "--criterion", "log-odds", "--limit", "1")
     assert succeed(*arguments).rows[0][2] == "inf"
     line = succeed(*arguments, "--output", "jsonl").text
     assert json.loads(line, parse_constant=pytest.fail)["score"] is None

@@ -105,7 +105,7 @@ def test_one_class_works_and_warns(tmp_path: Path) -> None:
     assert in_json("evaluate -q c")["accuracy"] == 1
     for by in ("mutual-information", "presence", "chi2", "log-odds"):
         for output in ("tsv", "csv", "jsonl", "table"):
-            assert b"word" in succeed("select-features --by", by, "--output", output).out
+            assert b"word" in succeed("select-features --criterion", by, "--output", output).out
 
 
 def test_documents_without_terms_are_trained_on(tmp_path: Path) -> None:
@@ -211,9 +211,9 @@ WRONG = {
     "delimiter": ["", "ab", "\n", '"'], "encoding": ["klingon", ""], "classifier": ["svm"], "language": ["klingon"],
     "encoded_lines": ["perhaps", ""], "unspaced": ["triples", ""], "members": ["", "svm", "logistic"], "class_weight": ["heavy", ""], "weight_column": ["0", ""],
     "stop_words": [""], "stemmer": ["klingon"], "ngrams": ["0", "-1", "1.5", "x", ""], "char_ngrams": ["0", "5-3", "3-", "x", ""], "min_df": ["0", "x"], "max_df": ["-0.1", "1.1", "nan", "x"],
-    "top": ["0", "x"], "by": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
+    "top": ["0", "x"], "criterion": ["luck"], "smoothing": ["-1", "nan", "inf", "x", ""], "prior_shape": ["round"], "estimate": ["median"],
     "class_prior": ["smoothed:-1", "smoothed:x"], "max_document_size": ["0", "-1", "x", ""], "max_unpacked_size": ["0", "-1", "x", ""],
-    "calibration": ["platt", ""], "weighting": ["heavy", ""], "l2": ["0", "-1", "nan", "x", ""], "sample": ["-1", "1.5", "x", "9999999"],
+    "calibration": ["platt", ""], "weighting": ["heavy", ""], "l2": ["0", "-1", "nan", "x", ""], "keep_documents": ["-1", "1.5", "x", "9999999"],
     "categorical": ["", "a,,b", "a,a", "0"], "tag_fields": ["", "a,,b"], "count": [",", "a,a"], "numeric": [",", "a,a"],
     "latent": ["0", "1.5", "x"], "covariance": ["own"], "covariance_shape": ["round"], "shrinkage": ["-0.1", "1.1", "nan", "x"],
 }  # fmt: skip

@@ -110,11 +110,11 @@ def test_metrics_match_cross_validate_and_the_model_matches_train(
     [
         [],
         ["--smoothing=0.3"],
-        ["--sample=20", "--ngrams=2", "--min-df=2"],
+        ["--keep-documents=20", "--ngrams=2", "--min-df=2"],
         ["--smoothing=leave-one-out", "--prior-shape=background"],
         ["--class-prior=smoothed:2", "--calibration=none", "--top=50"],
         ["--classifier=bernoulli"],
-        ["--top=50", "--by=chi2"],
+        ["--top=50", "--criterion=chi2"],
     ],
 )
 def test_tune_with_a_single_setting_equals_train(tmp_path: Path, arguments: list[str]) -> None:
@@ -173,8 +173,8 @@ def test_incompatible_settings_are_skipped_with_a_warning(pets: Path) -> None:
 
 
 def test_tune_without_try_tries_a_list_of_good_settings(tmp_path: Path) -> None:
-    said = tune_json(tmp_path, "--within", "none", "--updatable", "--folds", "3")
-    assert (said["for"], said["folds"], len(said["settings"])) == ("accuracy", 3, 8)
+    said = tune_json(tmp_path, "--time-limit", "none", "--updatable", "--folds", "3")
+    assert (said["metric"], said["folds"], len(said["settings"])) == ("accuracy", 3, 8)
     assert (said["chosen"]["documents"], said["chosen"]["folds"], said["chosen"]["p_value"]) == (
         222,
         3,
@@ -196,7 +196,7 @@ def test_tune_without_try_tries_a_list_of_good_settings(tmp_path: Path) -> None:
 
 def test_tune_without_a_time_limit_is_reproducible(tmp_path: Path) -> None:
     commands = [
-        ("tune", DESK, "--within", "none", "--updatable", "--folds", "2", "-m", "m", *jobs)
+        ("tune", DESK, "--time-limit", "none", "--updatable", "--folds", "2", "-m", "m", *jobs)
         for jobs in ((), (), ("--jobs", "2"))
     ]
     found = [(succeed(*command).text, content("m")) for command in commands]
@@ -206,7 +206,7 @@ def test_tune_without_a_time_limit_is_reproducible(tmp_path: Path) -> None:
 
 def test_setting_is_one_line_at_80_columns(tmp_path: Path) -> None:
     shown = at_terminal(
-        "tune", str(DESK), "--within", "none", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}
+        "tune", str(DESK), "--time-limit", "none", "--folds", "2", "-m", "m", env={"COLUMNS": "80"}
     ).err.decode()
     rows = [line for line in shown.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
     assert len(rows) == len(PORTFOLIO)
@@ -260,7 +260,7 @@ def test_every_format_contains_the_numbers_of_documents_and_folds(tmp_path: Path
             f"{'xy'[n % 2]}\t{('red', 'green')[n % 2]} word{n % 7} number{n}\n" for n in range(2000)
         ),
     )
-    options = ("t.tsv", "--try", "smoothing=1,2", "--within", "none", "--folds", "2", "-m", "m")
+    options = ("t.tsv", "--try", "smoothing=1,2", "--time-limit", "none", "--folds", "2", "-m", "m")
     text = succeed("tune", *options).text
     assert "evaluated on 800 of 2,000 documents, 1 of 2 folds\n" in text
     assert "evaluated on 2,000 of 2,000 documents, 2 of 2 folds\n" in text
@@ -285,20 +285,22 @@ def test_default_time_limit_is_a_minute(pets: Path) -> None:
 
 
 def test_long_time_limit_tries_all_settings_and_a_short_one_the_first(pets: Path) -> None:
-    said = in_json("tune pets --within 1h --updatable")
+    said = in_json("tune pets --time-limit 1h --updatable")
     assert len(said["settings"]) > 3
     assert all("seconds" in setting for setting in said["settings"])
-    said = in_json("tune pets --within 0.001s")
+    said = in_json("tune pets --time-limit 0.001s")
     assert [setting["setting"] for setting in said["settings"]] == [{}]
     assert (said["settings_in_all"], said["corrected"]) == (len(PORTFOLIO), None)
-    assert f"settings   1 of {len(PORTFOLIO)} tried" in succeed("tune pets --within 0.001s").text
+    assert (
+        f"settings   1 of {len(PORTFOLIO)} tried" in succeed("tune pets --time-limit 0.001s").text
+    )
     succeed("train pets -m trained")
     assert content("nbtext.joblib") == content("trained")
 
 
 @pytest.mark.parametrize("goal", ["macro-f1", "log-loss"])
 def test_for_selects_the_metric_to_optimise(tmp_path: Path, goal: str) -> None:
-    said = tune_json(tmp_path, "--for", goal, "--try", "smoothing=0.01,1,100", "--folds", "3")
+    said = tune_json(tmp_path, "--metric", goal, "--try", "smoothing=0.01,1,100", "--folds", "3")
     values = [trial[goal.replace("-", "_")] for trial in said["settings"]]
     assert values == sorted(values, reverse=goal == "macro-f1")
 
@@ -308,9 +310,9 @@ def test_one_class_works_and_one_document_is_refused(tmp_path: Path) -> None:
         tmp_path,
         {"one.tsv": "a\tred apple\na\tgreen pear\na\tblue sky\n", "single.tsv": "a\tred apple\n"},
     )
-    said = json.loads(nbtext("tune one.tsv --try ngrams=1,2 --within none -o json").out)
+    said = json.loads(nbtext("tune one.tsv --try ngrams=1,2 --time-limit none -o json").out)
     assert (said["chosen"]["accuracy"], said["folds"]) == (1.0, 3)
-    assert "only 1 document" in fail(2, "tune single.tsv --try ngrams=1,2 --within none")
+    assert "only 1 document" in fail(2, "tune single.tsv --try ngrams=1,2 --time-limit none")
 
 
 AT_ONCE = "import sys; from nbtext.cli import main, progress_line; progress_line.SHOW_AFTER_SECONDS = progress_line.DRAW_INTERVAL_SECONDS = 0; main.main()"

@@ -44,13 +44,14 @@ def test_already_added_documents_are_counted_in_a_notice(tmp_path: Path) -> None
         ("20", "10 of 15 documents that the model's sample can check;"),
         ("0", None),
     ):
-        succeed("train a.tsv --sample", sample)
+        succeed("train a.tsv --keep-documents", sample)
         assert not any(again in note for note in nbtext("update c.tsv -v").notes)
-        succeed("train a.tsv --sample", sample)
+        succeed("train a.tsv --keep-documents", sample)
         notes = [note for note in nbtext("update b.tsv -v").notes if again in note]
         assert len(notes) == (found is not None)
         assert all(
-            str(found) in note and note.endswith("use --once, here and in training, to skip them")
+            str(found) in note
+            and note.endswith("to skip them, train with --deduplicate and update with --skip-known")
             for note in notes
         )
 

@@ -143,7 +143,7 @@ SETTINGS_ROWS: dict[str, dict[str, Any]] = {
     "--weight-column": {"reading": Reading(weight_column="weight")},
     "--categorical, --count or --numeric": {"reading": Reading(numeric="size")},
     "--top 9": {"top": 9},
-    "--set sample=0": {"sample": 0},
+    "--set keep-documents=0": {"keep_documents": 0},
     "--calibration none": {"calibration": "none"},
     "--set estimate=ml": {"estimate": "ml"},
     "--smoothing 0": {"smoothing": 0},
@@ -237,7 +237,7 @@ def test_shared_options_exist_in_some_command() -> None:
 
 
 REFUSED = (
-    "classify --coverage --min-precision", "classify --coverage --decide", "classify --costs --decide", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
+    "classify --coverage --min-precision", "classify --coverage --label-threshold", "classify --costs --label-threshold", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
     "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
     "explain --to --why-not", "label --suggest --take", "label --review --suggest", "label --review --take",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nbtext.counts.documents import DocumentSample
     from tests.oracle import Labelled
 
-PARAMETERS = Settings.from_values({"stemmer": "none", "ngrams": 2, "sample": 3})
+PARAMETERS = Settings.from_values({"stemmer": "none", "ngrams": 2, "keep_documents": 3})
 
 
 def texts(corpus: list[Labelled]) -> list[tuple[str, bytes]]:
@@ -73,7 +73,7 @@ def test_sample_of_a_subset_equals_counting_only_its_documents(
         st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)).filter(any)
     )
     subsets = subsets_of(corpus)
-    found = subsets.select_counts(np.array(chosen), PARAMETERS["sample"]).sample
+    found = subsets.select_counts(np.array(chosen), PARAMETERS["keep_documents"]).sample
     alone = count(
         [pair for pair, here in zip(texts(corpus), chosen, strict=True) if here],
         Analysis(PARAMETERS),

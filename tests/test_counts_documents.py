@@ -19,7 +19,7 @@ from tests.models import count
 if TYPE_CHECKING:
     from nbtext.counts.corpus_counts import CorpusCounts
 
-PARAMETERS = Settings.from_values({"stemmer": "none", "stop_words": "none", "sample": 4})
+PARAMETERS = Settings.from_values({"stemmer": "none", "stop_words": "none", "keep_documents": 4})
 LABELLED = st.lists(
     st.tuples(st.sampled_from("xyz"), st.text("abc ", max_size=12).map(str.encode)),
     min_size=1,
@@ -30,7 +30,7 @@ Documents = list[tuple[str, bytes]]
 
 
 def count_texts(documents: Documents, size: int = 4, ngrams: int = 1) -> CorpusCounts:
-    return count(documents, Analysis(replace(PARAMETERS, sample=size, ngrams=ngrams)))
+    return count(documents, Analysis(replace(PARAMETERS, keep_documents=size, ngrams=ngrams)))
 
 
 def contents(sample: DocumentSample, counts: CorpusCounts) -> list[tuple[int, str, dict[str, int]]]:

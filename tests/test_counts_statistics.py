@@ -47,7 +47,7 @@ from tests.profiles import examples
 
 ANALYSIS = Analysis.from_settings(Settings(stop_words="none", stemmer="none", weighting="log"))
 TEXTS = [("x", b"ant bee"), ("x", b"ant ant cat"), ("y", b"bee cat"), ("x", b"dog")]
-WHOLE = Analysis(Settings(stop_words="none", stemmer="none", sample=99))
+WHOLE = Analysis(Settings(stop_words="none", stemmer="none", keep_documents=99))
 Corpus = list[Labelled]
 Dated = list[tuple[str, str, str]]
 SEEDS = [SeedTerm("x", ("bee",), 2.3), SeedTerm("y", ("ant",), 0.7)]
@@ -214,7 +214,7 @@ def count_by_period(corpus: Dated) -> CorpusCounts:
 def file_of(counts: CorpusCounts) -> bytes:
     """A model of the counts, saved."""
     with TemporaryDirectory() as folder:
-        TextClassifier(stop_words="none", stemmer="none", sample=99).learn(counts).save(
+        TextClassifier(stop_words="none", stemmer="none", keep_documents=99).learn(counts).save(
             f"{folder}/model"
         )
         return Path(f"{folder}/model").read_bytes()
@@ -300,7 +300,7 @@ def test_estimates_use_the_sum_of_all_layers(corpus: Dated) -> None:
         (Path(folder) / "model").write_bytes(content)
         loaded = TextClassifier.load(f"{folder}/model")
     assert loaded.counts.table == counts.table
-    plain = TextClassifier(stop_words="none", stemmer="none", sample=99).learn(undated)
+    plain = TextClassifier(stop_words="none", stemmer="none", keep_documents=99).learn(undated)
     texts = [text for _, text, _ in corpus]
     assert np.array_equal(
         loaded.predict_log_proba(texts), plain.predict_log_proba(texts), equal_nan=True

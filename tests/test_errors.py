@@ -137,5 +137,5 @@ def test_format_quantity_uses_singular_only_for_one() -> None:
 
 def test_model_of_one_document_is_described_in_the_singular(tmp_path: Path) -> None:
     write("c.tsv", "a\tmoon\n")
-    trained = nbtext("train c.tsv -v -m m --sample 0")
+    trained = nbtext("train c.tsv -v -m m --keep-documents 0")
     assert any("1 class, 1 document, 1 token, 1 term, " in note for note in trained.notes)

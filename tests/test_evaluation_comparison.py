@@ -97,7 +97,7 @@ def test_comparison_matches_a_count_over_documents(
         "both_wrong": right.count((False, False)),
     }
     assert summary["n"] == len(rows)
-    assert summary["changed"] == sum(x != y for _, x, y in rows)
+    assert summary["disagreements"] == sum(x != y for _, x, y in rows)
     assert {(of["truth"], of["a"], of["b"]): of["documents"] for of in summary["changes"]} == {
         row: rows.count(row) for row in rows if row[1] != row[2]
     }
@@ -262,7 +262,7 @@ def test_models_with_different_classes_are_compared_by_name() -> None:
         ["cow", "dog"],
         ["ape", "dog"],
     )
-    assert summary["changed"] == 2
+    assert summary["disagreements"] == 2
     assert (summary["a"]["log_loss"], summary["differences"]["log_loss"]["interval"]) == (
         None,
         None,
@@ -301,7 +301,7 @@ def test_model_compared_with_itself_has_no_difference() -> None:
     summary = to_json_values(comparison.result())
     assert (
         summary["identical"],
-        summary["changed"],
+        summary["disagreements"],
         summary["changes"],
         comparison.disagreements,
     ) == (

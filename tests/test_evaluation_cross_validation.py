@@ -57,11 +57,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "textbook": {"smoothing": 1, "calibration": "none"},
     "limits": {"min_df": 2, "max_df": 0.2, "ngrams": 2},
     "mutual information": {"top": 50},
-    "presence": {"top": 50, "by": "presence"},
-    "chi2": {"top": 50, "by": "chi2"},
-    "log odds": {"top": 50, "by": "log-odds"},
+    "presence": {"top": 50, "criterion": "presence"},
+    "chi2": {"top": 50, "criterion": "chi2"},
+    "log odds": {"top": 50, "criterion": "log-odds"},
     "background": {"prior_shape": "background"},
-    "sample": {"sample": 40, "class_prior": "smoothed:2"},
+    "sample": {"keep_documents": 40, "class_prior": "smoothed:2"},
     "map": {"estimate": "map", "class_prior": "uniform"},
     "maximum likelihood": {"estimate": "ml"},
     "complement": {"classifier": "complement"},
@@ -81,7 +81,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "complement binary": {"classifier": "complement", "weighting": "binary"},
     "complement log": {"classifier": "complement", "weighting": "log", "smoothing": 0.5},
     "multinomial binary": {"weighting": "binary"},
-    "multinomial log": {"weighting": "log", "sample": 50},
+    "multinomial log": {"weighting": "log", "keep_documents": 50},
     "multinomial tfidf": {"weighting": "tfidf"},
     "multinomial tfidf background": {"weighting": "tfidf", "prior_shape": "background"},
     "multinomial tfidf map": {"weighting": "tfidf", "estimate": "map"},
@@ -336,8 +336,8 @@ def test_documents_impossible_in_every_class_have_no_prediction() -> None:
     result = evaluate_leave_one_out(*count_corpus(swapped, estimate="ml", stemmer="none")).result(
         Bootstrap(0)
     )
-    assert (result.n, result.coverage) == (4, 0.75)
-    assert evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0)).coverage == 1
+    assert (result.n, result.answered) == (4, 0.75)
+    assert evaluate_leave_one_out(statistics, rows, parameters).result(Bootstrap(0)).answered == 1
 
 
 def few_terms() -> tuple[Subsets, Settings]:

@@ -96,7 +96,7 @@ def test_training_sizes_match_hand_computed_examples() -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"top": 5}, {"top": 5, "by": "chi2", "min_df": 2}, {"estimate": "ml"}, {"ngrams": 2, "max_df": 0.5}, {"prior_shape": "background", "class_prior": "uniform"}],
+    [{}, {"top": 5}, {"top": 5, "criterion": "chi2", "min_df": 2}, {"estimate": "ml"}, {"ngrams": 2, "max_df": 0.5}, {"prior_shape": "background", "class_prior": "uniform"}],
     ids=str,
 )  # fmt: skip
 def test_points_match_models_trained_on_the_texts(

@@ -96,11 +96,11 @@ sys.exit(status)
 @pytest.mark.parametrize("links", ["with links", "without links"])
 def test_fault_79_temporary_files_cannot_be_guessed_or_planted(pets: Path, links: str) -> None:
     """Whoever may write to the folder can neither foresee the name nor put a link in its place: model, ledger and backup."""
-    succeed("train pets --once")
+    succeed("train pets --deduplicate")
     names: list[set[str]] = []
     corpus(pets, {"more/cats/3": "a cat sleeps"})
-    for command in ("update", "forget"):
-        arguments = [command, "more", "--once", "--backup"]
+    for command, option in (("update", "--skip-known"), ("forget", "--skip-unknown")):
+        arguments = [command, "more", option, "--backup"]
         done = run([sys.executable, "-c", WATCHER, links, *arguments], env=ENVIRONMENT)
         made = json.loads(succeeded(done).out)
         assert all(is_new for _, is_new in made), made

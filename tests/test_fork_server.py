@@ -45,7 +45,7 @@ CALLS = (
         env={"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "3", "TZ": "Asia/Tokyo", **C},
     ),
     Call(["train", "docs", "--ngrams", "3", "--top", "5"], env={"PYTHONHASHSEED": "1"}),
-    Call(["train", "docs", "--once", "--categorical", "x", "--format", "jsonl"]),
+    Call(["train", "docs", "--deduplicate", "--categorical", "x", "--format", "jsonl"]),
     Call(["train", "-", "--format", "tsv"], b"x\tone\ny\ttwo\n", env={"PYTHONUNBUFFERED": "1"}),
     Call(
         ["train", "docs", "--smoothing", "leave-one-out", "--stop-words", "none"],

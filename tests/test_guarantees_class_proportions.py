@@ -331,7 +331,7 @@ def test_impossible_documents_are_excluded_and_get_no_prediction() -> None:
     result = estimate_prevalence(
         score_documents(model.fitted, documents), model.classes, likelihoods
     )
-    assert (result.impossible, result.all.documents, result.by) == (1, 1, {})
+    assert (result.impossible, result.all.documents, result.groups) == (1, 1, {})
     [block] = replace_prior(score_documents(model.fitted, documents), result.all, likelihoods)
     assert np.isnan(block.log_posterior).all(axis=1).tolist() == [False, True]
     with pytest.raises(UsageError, match="no readable documents with a prediction"):

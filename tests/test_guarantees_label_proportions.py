@@ -135,7 +135,7 @@ def test_model_of_few_documents_has_wide_intervals() -> None:
 
 
 def test_model_without_a_sample_has_uncorrected_proportions() -> None:
-    model = TextClassifier(sample=0).fit(TEXTS, LABELS)
+    model = TextClassifier(keep_documents=0).fit(TEXTS, LABELS)
     with pytest.raises(UsageError):
         fit_proportion_estimator(model)
     documents = [Document("1", None, b"cat")]

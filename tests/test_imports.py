@@ -159,7 +159,7 @@ for folder in os.listdir():
 """In each folder runs the command that its name is, and prints the modules that were imported while the model was locked, and the status."""
 
 LOCKING = {
-    "train pets --once", "update more", "update more --once --backup", "forget more", "relabel cats felines", "prune --min-df 2",
+    "train pets --deduplicate", "update more", "update more --skip-known --backup", "forget more", "relabel cats felines", "prune --min-df 2",
     "merge nbtext.joblib other -o nbtext.joblib", "promote other --backup",
 }  # fmt: skip
 

@@ -95,7 +95,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "repeated": (
         "c.csv", table(more=f"cats,{CLEAN[0]}\ncats,{CLEAN[2]}\n"),
-        ("documents", "with the text of another: 2 documents; first c.csv:2, like c.csv:22", "to count each text once, add --once to train"),
+        ("documents", "with the text of another: 2 documents; first c.csv:2, like c.csv:22", "to count each text once, add --deduplicate to train"),
     ),
     "one class": (
         "c.csv", table(labels=["cats"]),
@@ -193,11 +193,12 @@ def test_texts_under_several_labels_are_reported(tmp_path: Path) -> None:
     assert last == (
         "labels",
         "2 texts under several labels: first c.csv:4 (cats) and c.csv:123 (dogs)",
-        "keep one of them; --once keeps the last",
+        "keep one of them; train --deduplicate keeps the last",
     )
     assert f"nbtext: {last[1]}; {last[2]}" not in nbtext("train c.csv -v").notes
     assert any(
-        "2 texts under several labels" in note for note in nbtext("train c.csv -v --once").notes
+        "2 texts under several labels" in note
+        for note in nbtext("train c.csv -v --deduplicate").notes
     )
 
 

@@ -154,7 +154,9 @@ def test_gaussian_criteria_at_maximum_likelihood_match_scipy(
 
 def test_gaussian_without_documents_or_inverse_refuses_criteria(tmp_path: Path) -> None:
     write("points.csv", "\n".join(["label,x,y", *(",".join(map(str, row)) for row in POINTS)]))
-    succeed("train points.csv --label-column label --numeric x,y --classifier gaussian --sample 3")
+    succeed(
+        "train points.csv --label-column label --numeric x,y --classifier gaussian --keep-documents 3"
+    )
     assert "need all documents" in fail(2, "inspect --criteria")
     write("points.csv", "label,x,y\na,1,1\na,2,2\nb,3,3\nb,5,5\n")
     succeed("train points.csv --label-column label --numeric x,y --classifier gaussian")

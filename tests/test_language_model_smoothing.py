@@ -479,7 +479,7 @@ def test_model_chooses_leave_one_out_smoothing_from_its_sample() -> None:
     )
     assert model.fitted.parameters.smoothing == wanted
     part = TextClassifier(
-        smoothing="leave-one-out", stemmer="none", stop_words="none", sample=20
+        smoothing="leave-one-out", stemmer="none", stop_words="none", keep_documents=20
     ).fit(*texts(corpus))
     assert part.fitted.parameters.smoothing not in (
         wanted,

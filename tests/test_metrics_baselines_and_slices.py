@@ -186,7 +186,7 @@ def test_calibration_evaluates_the_most_probable_class_even_if_not_predicted() -
         ["yes", "yes"], posterior, DocumentLabels(np.array([-1, 1]), single_label_table(2))
     )
     said = evaluation.summary(PLAIN)
-    assert (said["accuracy"], said["coverage"], said["answered_accuracy"]) == (0, 0.5, 0)
+    assert (said["accuracy"], said["answered"], said["answered_accuracy"]) == (0, 0.5, 0)
     assert said["ece"] == pytest.approx(0.1)
     assert said["confusion"] == {"yes": {"": 1, "no": 1}}
 

@@ -140,7 +140,7 @@ def test_intervals_cover_the_truth_at_their_level(
     figures = world_of(2, 200_000).evaluation().summary(Bootstrap(0))
     names = (
         "accuracy",
-        "coverage",
+        "answered",
         "answered_accuracy",
         "macro_f1",
         "balanced_accuracy",
@@ -172,7 +172,7 @@ def test_proportions_have_wilson_intervals_and_equal_metrics_the_same() -> None:
         == intervals["micro_precision"]
         == list(module.wilson_interval(right, answered))
     )
-    assert intervals["coverage"] == list(module.wilson_interval(answered, 120))
+    assert intervals["answered"] == list(module.wilson_interval(answered, 120))
     assert intervals["micro_f1"] != intervals["accuracy"]
     world.answers = world.log_posterior.argmax(axis=1)
     everything = world.evaluation().summary(Bootstrap(50))["intervals"]
@@ -193,7 +193,7 @@ def test_proportions_of_multi_label_documents_have_wilson_intervals() -> None:
             == intervals["subset_accuracy"]
             == list(module.wilson_interval(int(is_right.sum()), 120))
         )
-        assert intervals["coverage"] == list(module.wilson_interval(int(has_answer.sum()), 120))
+        assert intervals["answered"] == list(module.wilson_interval(int(has_answer.sum()), 120))
         of_answered = module.wilson_interval(
             int((is_right & has_answer).sum()), int(has_answer.sum())
         )

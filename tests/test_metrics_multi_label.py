@@ -104,7 +104,7 @@ def test_multi_label_metrics_match_scikit_learn(seed: int, n: int) -> None:
             ),
             "labels_per_document": truth.sum() / n,
             "labels_per_answer": answers.sum() / n,
-            "coverage": answers.any(axis=1).mean(),
+            "answered": answers.any(axis=1).mean(),
         }
         each = reference.precision_recall_fscore_support(truth, answers, zero_division=0)
     assert {name: result.get_metric(name) for name in expected} == pytest.approx(expected)
@@ -147,7 +147,7 @@ def test_comparison_does_not_depend_on_blocks() -> None:
         to_json_values(_Comparison(of_a, of_b).result(Bootstrap(20))) for of_a, of_b in sides
     )
     assert whole == in_blocks
-    assert whole["changed"] == (a != b).any(axis=1).sum() > 0
+    assert whole["disagreements"] == (a != b).any(axis=1).sum() > 0
 
 
 @given(st.integers(0, 2**32))
@@ -433,7 +433,7 @@ def test_leave_one_out_equals_models_trained_without_the_document(corpus: Path) 
 
 def test_tune_compares_settings_and_corrects_the_chosen_metric(corpus: Path) -> None:
     for goal in TUNING_METRICS:
-        found = in_json("tune --folds 3 --try smoothing=0.3,30 --for", goal, corpus)
+        found = in_json("tune --folds 3 --try smoothing=0.3,30 --metric", goal, corpus)
         [best] = [trial for trial in found["settings"] if trial["setting"] == {"smoothing": "0.3"}]
         [other] = [trial for trial in found["settings"] if trial["setting"] == {"smoothing": "30"}]
         assert best["rank"] < other["rank"]
@@ -457,7 +457,7 @@ def test_learning_curve_rises_with_more_documents(corpus: Path) -> None:
 @pytest.mark.usefixtures("tmp_path")
 def test_compare_compares_models_by_sets_and_by_labels(labels_model: Path, corpus: Path) -> None:
     made.trained(smoothing=50, classifier="bernoulli").save("other.joblib")
-    found = in_json("compare --changed changed.jsonl", labels_model, "other.joblib", corpus)
+    found = in_json("compare --disagreements changed.jsonl", labels_model, "other.joblib", corpus)
     rows = {
         side: [set(row[1].split("|")) - {""} for row in succeed("classify -m", path, corpus).rows]
         for side, path in (("a", labels_model), ("b", "other.joblib"))
@@ -466,7 +466,7 @@ def test_compare_compares_models_by_sets_and_by_labels(labels_model: Path, corpu
         right = [set(labels) == answer for labels, answer in zip(made.SETS, answers, strict=True)]
         assert found[side]["accuracy"] == pytest.approx(np.mean(right))
     assert (
-        found["changed"]
+        found["disagreements"]
         == sum(one != other for one, other in zip(rows["a"], rows["b"], strict=True))
         > 0
     )
@@ -478,7 +478,9 @@ def test_compare_compares_models_by_sets_and_by_labels(labels_model: Path, corpu
     )
     changed = [json.loads(line) for line in content("changed.jsonl").decode().splitlines()]
     assert (
-        len(changed) == found["changed"] == sum(change["documents"] for change in found["changes"])
+        len(changed)
+        == found["disagreements"]
+        == sum(change["documents"] for change in found["changes"])
     )
     for line in changed:
         row = int(line["id"].rsplit(":", 1)[1]) - 1

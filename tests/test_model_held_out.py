@@ -121,7 +121,7 @@ def test_model_without_stored_held_out_posteriors_is_refused() -> None:
     with pytest.raises(UsageError, match="train it again"):
         compute_held_out_posteriors(model(classifier="logistic", calibration="none").fitted)
     with pytest.raises(UsageError, match="the model has no documents to hold out"):
-        compute_held_out_posteriors(model(sample=0).fitted)
+        compute_held_out_posteriors(model(keep_documents=0).fitted)
 
 
 def test_class_of_one_document_is_unknown_when_held_out() -> None:

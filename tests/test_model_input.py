@@ -407,11 +407,11 @@ def test_class_weights_are_weights_of_their_documents(tmp_path: Path) -> None:
 
 def test_answer_accepts_a_minimum_probability() -> None:
     model = TextClassifier().fit(TEXTS, LABELS)
-    by_rule = model.answer(["purr", "purr bark"], DecisionRule(min_probability=0.6))
-    assert model.answer(["purr", "purr bark"], min_probability=0.6) == by_rule
-    assert {answer.abstained for answer in model.answer(TEXTS, min_probability=1)} == {
+    by_rule = model.predict_records(["purr", "purr bark"], DecisionRule(min_probability=0.6))
+    assert model.predict_records(["purr", "purr bark"], min_probability=0.6) == by_rule
+    assert {answer.abstained for answer in model.predict_records(TEXTS, min_probability=1)} == {
         "low-probability"
     }
     for wrong in (60, -0.1, float("nan")):
         with pytest.raises(UsageError, match="min_probability must be from 0 to 1"):
-            model.answer(TEXTS, min_probability=wrong)
+            model.predict_records(TEXTS, min_probability=wrong)

@@ -76,14 +76,14 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.suffix != ".tsv")
 
 
-@pytest.mark.parametrize("options", [[], ["--once", "--backup"]], ids=str)
+@pytest.mark.parametrize("options", [[], ["--skip-known", "--backup"]], ids=str)
 def test_fault_35_four_processes_with_ten_updates_each_lose_none(
     pets: Path, options: list[str]
 ) -> None:
     for process in range(4):
         for number in range(10):
             write(f"c{process}-{number}.tsv", f"class{process}\tword{number} of process{process}\n")
-    succeed("train pets", *(["--once"] if options else []))
+    succeed("train pets", *(["--deduplicate"] if options else []))
     updaters = children(pets, [[UPDATER, str(process), *options] for process in range(4)])
     while any(child.poll() is None for child in updaters):
         found = TextClassifier.load("nbtext.joblib")  # readers see a whole model at any time
@@ -127,15 +127,15 @@ def test_model_replaced_by_one_with_other_counting_is_not_updated(pets: Path) ->
 def once(tmp_path: Path) -> Path:
     """A model with its ledger, a document to be learnt and one to be moved, and as ``expected`` the model that has."""
     corpus(tmp_path, {**PET_FILES, "new/birds/1": "a bird sings", "new/dogs/9": PETS["cats/2"]})
-    succeed("train pets new --once -m expected")
-    succeed("train pets --once")
+    succeed("train pets new --deduplicate -m expected")
+    succeed("train pets --deduplicate")
     return tmp_path
 
 
 @pytest.mark.repeated
 @pytest.mark.parametrize(
     ("command", "stride"),
-    [(["update", "new"], 1), (["train", "pets", "new"], 3)],
+    [(["update", "new", "--skip-known"], 1), (["train", "pets", "new", "--deduplicate"], 3)],
     ids=["update", "train"],
 )
 def test_update_killed_at_any_step_is_completed_by_the_next_run(
@@ -143,13 +143,13 @@ def test_update_killed_at_any_step_is_completed_by_the_next_run(
 ) -> None:
     """The model is always the old or the new one, with its ledger, and an update makes it the new one."""
     old, new = ((once / name).read_bytes() for name in ("nbtext.joblib", "expected"))
-    update = ["update", "new", "--once", "--backup"]
+    update = ["update", "new", "--skip-known", "--backup"]
     outcomes = []
     stride *= rounds(3, 1) if stride == 1 else 1
     for die_at in range(1, 100, stride):
         write("nbtext.joblib", old)
         (once / "nbtext.joblib.1").unlink(missing_ok=True)
-        status = children(once, [[DYING, str(die_at), *command, *update[2:]]])[0].wait(TIME_LIMIT)
+        status = children(once, [[DYING, str(die_at), *command, "--backup"]])[0].wait(TIME_LIMIT)
         found = content("nbtext.joblib")
         assert found in (old, new)
         known = LockedModelFile("nbtext.joblib").read_ledger()

@@ -44,8 +44,8 @@ def test_updates_in_any_order_and_grouping_equal_training_at_once(
     random: Any,
     tmp_path: Path,
 ) -> None:
-    if size and setting.get("sample") is None:
-        setting = {**setting, "sample": size}
+    if size and setting.get("keep_documents") is None:
+        setting = {**setting, "keep_documents": size}
     whole = fitted(setting, corpus)
     shuffled = random.sample(corpus, len(corpus))
     bounds = [0, *sorted({cut for cut in cuts if cut < len(corpus)}), len(corpus)]
@@ -65,7 +65,7 @@ def test_forget_equals_training_without_the_documents(
     model = fitted(setting, random.sample(kept + gone, len(kept + gone))).forget(
         *split_labelled(gone)
     )
-    if setting.get("sample") == 0:  # how far it would have held all documents is remembered
+    if setting.get("keep_documents") == 0:  # how far it would have held all documents is remembered
         assert model.fitted.statistics == earlier.fitted.statistics
     else:
         assert saved(model, tmp_path) == saved(earlier, tmp_path)
@@ -76,7 +76,7 @@ def test_forget_equals_training_without_the_documents(
 def test_forget_removes_documents_from_the_sample_and_adds_none(
     kept: Corpus, gone: Corpus, size: int
 ) -> None:
-    whole = fitted({"sample": size}, kept + gone)
+    whole = fitted({"keep_documents": size}, kept + gone)
     before = hashes(whole)
     model = whole.forget(*split_labelled(gone))
     assert model.fitted.statistics == fitted({}, kept).fitted.statistics
@@ -99,7 +99,7 @@ def hashes(model: TextClassifier) -> Counter[tuple[int, str]]:
 def test_unknown_documents_are_named_if_they_can_be_distinguished(
     corpus: Corpus, gone: Corpus, size: int
 ) -> None:
-    model = fitted({"sample": size, "stop_words": "none", "stemmer": "none"}, corpus)
+    model = fitted({"keep_documents": size, "stop_words": "none", "stemmer": "none"}, corpus)
     before = to_dictionaries(model.fitted.statistics)
     left = Counter(corpus)
     left.subtract(gone)
@@ -131,7 +131,7 @@ def refusal(model: TextClassifier, gone: Corpus) -> UsageError | None:
 
 def test_first_document_that_makes_counts_negative_is_named() -> None:
     corpus = [("x", "ant bee"), ("x", "cat dog"), ("y", "ant dog"), ("y", "eel")]
-    model = fitted({"sample": 0}, corpus)
+    model = fitted({"keep_documents": 0}, corpus)
     for gone, number in (
         ([("x", "ant bee"), ("x", "bee")], 1),  # there was one bee
         (
@@ -189,7 +189,7 @@ def test_merged_model_equals_a_model_of_all_documents(
 @pytest.mark.parametrize(
     ("setting", "by"),
     [
-        ({"stemmer": "none"}, "stemmer"), ({"language": "french"}, "language"), ({"ngrams": 2}, "ngrams"), ({"sample": 7}, "sample"),
+        ({"stemmer": "none"}, "stemmer"), ({"language": "french"}, "language"), ({"ngrams": 2}, "ngrams"), ({"keep_documents": 7}, "keep_documents"),
         ({"char_ngrams": "2"}, "char_ngrams"), ({"stop_words": "none"}, "stop_words"), ({"numeric": "n"}, "numeric"),
     ],
 )  # fmt: skip
@@ -220,7 +220,7 @@ def test_relabelled_model_equals_training_on_relabelled_documents(
     assume(old in {label for label, _ in corpus})
     model = relabel_class(fitted(setting, corpus), old, new)
     expected = fitted(setting, [(new if label == old else label, text) for label, text in corpus])
-    if setting.get("sample") == 0:
+    if setting.get("keep_documents") == 0:
         assert model.fitted.statistics == expected.fitted.statistics
     else:
         assert saved(model, tmp_path) == saved(expected, tmp_path)
@@ -334,7 +334,7 @@ def test_pruned_model_equals_training_without_the_removed_terms(
         **setting,
         "stop_words": "none",
         "stemmer": "none",
-        "sample": 0 if setting.get("sample") == 0 else 4096,
+        "keep_documents": 0 if setting.get("keep_documents") == 0 else 4096,
     }
     held = Counter(word for _, text in corpus for word in set(text.split()))
     stays = {word for word, number in held.items() if least <= number <= share * len(corpus)}

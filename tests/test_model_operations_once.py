@@ -73,9 +73,9 @@ def as_corpus(last: dict[str, str]) -> Corpus:
     setting=st.sampled_from(
         [
             {},
-            {"sample": 3},
-            {"classifier": "average", "members": "multinomial+bernoulli", "sample": 5},
-            {"sample": 0},
+            {"keep_documents": 3},
+            {"classifier": "average", "members": "multinomial+bernoulli", "keep_documents": 5},
+            {"keep_documents": 0},
         ]
     ),
 )

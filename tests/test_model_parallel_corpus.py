@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from nbtext.model.parallel_corpus import PartialCounts
     from nbtext.scoring import ScoredBlock
 
-PARAMETERS = Settings.from_values({"sample": 7})
+PARAMETERS = Settings.from_values({"keep_documents": 7})
 LABELLED = [
     (name.partition("/")[0], f"{text} {number}")
     for number in range(8)

@@ -44,7 +44,9 @@ def test_prediction_is_a_tuple_of_labels() -> None:
     found = LISTS.predict(ASKED)
     assert found.shape == (6,)
     assert found.tolist()[1:5] == [("crude",), ("grain",), (), ("crude", "grain")]
-    assert [tuple(sorted(answer.labels)) for answer in LISTS.answer(ASKED)] == found.tolist()
+    assert [
+        tuple(sorted(answer.labels)) for answer in LISTS.predict_records(ASKED)
+    ] == found.tolist()
 
 
 @pytest.mark.parametrize(

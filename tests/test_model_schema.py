@@ -174,7 +174,7 @@ BY_HAND: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         )
     ),
     ("its sample exceeds its bound", "multinomial", {"sample_bound": 7}, {}),
-    ("its sample does not fit its size", "multinomial", {"training": {"sample": 1}}, {}),
+    ("its sample does not fit its size", "multinomial", {"training": {"keep_documents": 1}}, {}),
     (
         "a seed is a longer n-gram than its settings say",
         "seeds",

@@ -52,7 +52,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "smoothed": {"class_prior": "smoothed:0.5"},
     "given": {"class_prior": {"cars": 1, "football": 2, "garden": 4}},
     "porter": {"stemmer": "porter", "stop_words": "none"},
-    **{by: {"by": by, "top": 4} for by in CRITERIA},
+    **{by: {"criterion": by, "top": 4} for by in CRITERIA},
 }
 EVERY = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
 

@@ -92,14 +92,14 @@ def test_answer_and_explain_equal_the_commands(folder: Path) -> None:
     records = nbtext(
         "classify texts --format lines -m model --output jsonl --limit 2 --min-probability 0.6"
     ).records
-    found = model.answer(texts, DecisionRule(min_probability=0.6), top_k=2)
+    found = model.predict_records(texts, DecisionRule(min_probability=0.6), top_k=2)
     assert [(answer.id, answer.label, answer.abstained) for answer in found] == [
         (str(place), record["label"], record.get("abstained"))
         for place, record in enumerate(records)
     ]
     sets = fit_set_rule(compute_held_out_posteriors(model.fitted), model.classes, 0.5)
     records = nbtext("classify texts --format lines -m model --output jsonl --coverage 0.5").records
-    found = model.answer(texts, sets=sets)
+    found = model.predict_records(texts, sets=sets)
     assert [[ranked.label for ranked in answer.ranked] for answer in found] == [
         [each["label"] for each in record["labels"]] for record in records
     ]

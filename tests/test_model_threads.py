@@ -46,10 +46,12 @@ def test_threads_that_share_a_model_get_the_same_predictions(setting: dict[str, 
         if "categorical" in setting
         else TEXTS
     )
-    model = TextClassifier(**setting, sample=0).fit(texts, LABELS)
+    model = TextClassifier(**setting, keep_documents=0).fit(texts, LABELS)
     alone = [model.predict_proba([text])[0] for text in texts]
     for _ in range(rounds(1, 2)):
-        asked = TextClassifier(**setting, sample=0).fit(texts, LABELS)  # it has met nothing yet
+        asked = TextClassifier(**setting, keep_documents=0).fit(
+            texts, LABELS
+        )  # it has met nothing yet
         together = threading.Barrier(THREADS)
 
         def ask(

@@ -40,7 +40,7 @@ def test_top_keeps_the_best_terms_and_scores_use_only_them() -> None:
 def test_top_by_another_criterion_keeps_other_terms() -> None:
     texts, labels = ["a1 a1 a1 a1 a1 a1 a1 a1 b1", "b1", "c1 d1", "e1 f1"], ["x", "x", "y", "y"]
     found = {
-        by: terms(TextClassifier(**PLAIN, top=1, by=by).fit(texts, labels))
+        by: terms(TextClassifier(**PLAIN, top=1, criterion=by).fit(texts, labels))
         for by in ("mutual-information", "presence")
     }
     assert found == {"mutual-information": ["a1"], "presence": ["b1"]}

@@ -79,7 +79,7 @@ def content(model: TextClassifier) -> tuple[Any, dict[str, list[float]]]:
     return plain, {name: array.tolist() for name, array in arrays.items() if array.size}
 
 
-POOL = {"classifier": "average", "members": "multinomial+bernoulli", "sample": 0}
+POOL = {"classifier": "average", "members": "multinomial+bernoulli", "keep_documents": 0}
 """Without a sample the weights of the members are equal."""
 
 
@@ -190,11 +190,21 @@ def test_weighted_documents_are_added_removed_and_merged_exactly(
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"weighting": "log"}, {"sample": 20}, {"sample": 0}, {"class_weight": "balanced"}],
+    [
+        {},
+        {"weighting": "log"},
+        {"keep_documents": 20},
+        {"keep_documents": 0},
+        {"class_weight": "balanced"},
+    ],
     ids=str,
 )
 def test_forgotten_weighted_documents_leave_nothing(options: dict[str, Any]) -> None:
-    options = {**PLAIN, **({"calibration": "auto"} if options.get("sample") else {}), **options}
+    options = {
+        **PLAIN,
+        **({"calibration": "auto"} if options.get("keep_documents") else {}),
+        **options,
+    }
     texts, labels, _ = draw_documents(8)
     late = ["ant ant", "a text with new words", "fox eel dog"], ["x", "new", "z"], [2.5, 0.001, 2]
     model, before = (TextClassifier(**options).fit(texts, labels) for _ in range(2))
@@ -203,7 +213,9 @@ def test_forgotten_weighted_documents_leave_nothing(options: dict[str, Any]) -> 
     kept = model.forget(*late).counts.sample.documents
     assert content(model)[0]["sample_bound"] == model.counts.sample.bound
     assert (model.counts.table, kept.weights) == (before.counts.table, None)
-    if options.get("sample") != 20:  # one that left for a weighted document does not come back
+    if (
+        options.get("keep_documents") != 20
+    ):  # one that left for a weighted document does not come back
         assert content(model) == content(before)
 
 

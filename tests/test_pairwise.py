@@ -228,7 +228,7 @@ def refusal(result: Result) -> str:
 
 NOT_SUMS = (among("classifier", "gaussian", "logistic"), AVERAGE, among("weighting", "tfidf"))
 NO_HELD_OUT = (
-    among("sample", 0),
+    among("keep_documents", 0),
     among("labels", "none"),
     among("calibration", "none"),
     among("estimate", "ml"),
@@ -251,14 +251,14 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         (given("unlabelled"),),
     ),
     ("--text needs a model of texts", (among("format", "svmlight"),)),
-    ("has no documents to hold out; train with --set sample=N above 0", NO_HELD_OUT),
+    ("has no documents to hold out; train with --set keep-documents=N above 0", NO_HELD_OUT),
     (r"--classifier .* kept no predictions of held-out documents", NO_HELD_OUT),
     (
         "a coverage of 0.8 needs at least",
-        (among("sample", 12), among("max_document_size", "2K"), *NO_HELD_OUT),
+        (among("keep_documents", 12), among("max_document_size", "2K"), *NO_HELD_OUT),
     ),
     (
-        "does not know what training looked like; train with calibration and --set sample=N above 0",
+        "does not know what training looked like; train with calibration and --set keep-documents=N above 0",
         NO_HELD_OUT,
     ),
     ("the model has no typicality; train --classifier multinomial on counts", ANY),
@@ -270,7 +270,10 @@ REFUSALS: tuple[tuple[str, tuple[Condition, ...]], ...] = (
         "only --classifier multinomial --weighting counts, bernoulli and gaussian have evidence",
         (given("classifier"), given("weighting"), given("unlabelled")),
     ),
-    ("AIC and BIC need all documents, and the model keeps a sample of them", (given("sample"),)),
+    (
+        "AIC and BIC need all documents, and the model keeps a sample of them",
+        (given("keep_documents"),),
+    ),
     (
         "AIC and BIC are not defined, because a covariance cannot be inverted",
         (among("classifier", "gaussian"),),
@@ -287,7 +290,7 @@ ALIASES = {
     "classifier": "--set members",
     **dict.fromkeys(("labels", "label_separator"), "several labels"),
     "members": "--classifier",
-    "sample": "--set sample",
+    "keep_documents": "--set keep-documents",
     "smoothing": "pseudo-counts",
     "weighting": "tf-idf",
     "header": "--header",
@@ -483,7 +486,8 @@ def check_answers(session: Session) -> None:
         )
         # with --top each model chooses its terms, so a left-out document can have others
         check_drift(
-            drift, is_whole=not {"sample", "weight_column", "top"} & set(session.configuration)
+            drift,
+            is_whole=not {"keep_documents", "weight_column", "top"} & set(session.configuration),
         )
 
 
@@ -598,7 +602,7 @@ def check_training_commands(session: Session) -> None:
     """Commands that judge a model, or train one, on a labelled corpus."""
     corpus, plain = session.corpus(session.both), list(session.both)
     for arguments in (
-        ["evaluate", *corpus, *(word for path in plain for word in ("--training", path))],
+        ["evaluate", *corpus, *(word for path in plain for word in ("--check-leakage", path))],
         ["inspect", "--perplexity", plain[0]], ["report", *corpus, "--to", "report.html"],
     ):  # fmt: skip
         session.ended(*arguments, "-m", "m")
@@ -642,7 +646,7 @@ def check_changes(session: Session) -> None:
             )
             forgotten = session.ended("forget", "-m", "updated", *more, *pool)
             may_differ = (
-                "sample" in configuration or configuration.get("source") == "once"
+                "keep_documents" in configuration or configuration.get("source") == "once"
             )  # once: a text of both parts is forgotten
             assert forgotten.status == 2 or may_differ or Path("updated").read_bytes() == before, (
                 configuration

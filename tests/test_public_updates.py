@@ -93,9 +93,9 @@ def test_training_with_once_in_two_runs_equals_one_run(newsgroups: Path) -> None
     for number, group in enumerate(sorted({path.parent for path in articles})):
         for part in ("all", "first" if number < 10 else "second"):
             (newsgroups / part / group.name).symlink_to(group)
-    succeed("train all --once -m at-once", *AS_TEXT, cwd=newsgroups)
-    succeed("train first --once -m once", *AS_TEXT, cwd=newsgroups)
-    note = nbtext("update second --once -v -m once", cwd=newsgroups).notes[0]
+    succeed("train all --deduplicate -m at-once", *AS_TEXT, cwd=newsgroups)
+    succeed("train first --deduplicate -m once", *AS_TEXT, cwd=newsgroups)
+    note = nbtext("update second --skip-known -v -m once", cwd=newsgroups).notes[0]
     moved = int(note.partition("moved from another class: ")[2].partition(",")[0])
     assert moved > 50
     assert (newsgroups / "once").read_bytes() == (newsgroups / "at-once").read_bytes()
@@ -104,7 +104,7 @@ def test_training_with_once_in_two_runs_equals_one_run(newsgroups: Path) -> None
         == documents(newsgroups, "once")
         < len(articles)
     )
-    note = nbtext("update second --once -v -m once", cwd=newsgroups).notes[0]
+    note = nbtext("update second --skip-known -v -m once", cwd=newsgroups).notes[0]
     assert note.startswith(
         "nbtext: added 0 documents; moved from another class: 0, already in the model: "
     )

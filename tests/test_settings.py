@@ -86,7 +86,7 @@ WRONG: dict[str, tuple[object, ...]] = {
     "min_df": (0, "-1", 2.5, False, "x", None),
     "max_df": (1.01, "-0.1", "nan", True, "half", None),
     "top": (0, "0", 2.5, True, "all"),
-    "by": ("magic", "CHI2"),
+    "criterion": ("magic", "CHI2"),
     "smoothing": (
         -0.1,
         "-1",
@@ -156,7 +156,7 @@ RIGHT: dict[str, tuple[tuple[object, object], ...]] = {
     ),
     "language": tuple((name, name) for name in LANGUAGES),
     "stemmer": tuple((name, name) for name in ("snowball", "none", "porter", *SNOWBALL_STEMMERS)),
-    "by": tuple((name, name) for name in CRITERIA),
+    "criterion": tuple((name, name) for name in CRITERIA),
     "class_prior": (
         ("smoothed:1.50", "smoothed:1.5"),
         ("uniform", "uniform"),

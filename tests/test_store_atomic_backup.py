@@ -93,7 +93,7 @@ def test_every_writing_command_keeps_a_backup(pets: Path) -> None:
     for command in (
         ["train", "pets", "--smoothing", "1"],
         ["update", "one"],
-        ["update", "one", "--once", "-q"],
+        ["update", "one", "--skip-known", "-q"],
         ["forget", "one"],
         ["relabel", "cats", "felines"],
         ["merge", "nbtext.joblib", "other", "--to", "nbtext.joblib"],
@@ -111,14 +111,16 @@ def test_failed_backup_leaves_the_model(pets: Path) -> None:
     (pets / "nbtext.joblib.1").mkdir()
     (pets / "nbtext.joblib.1/x").touch()
     before = content("nbtext.joblib")
-    line = fail(4, "update pets --once -q --backup")
+    line = fail(4, "update pets --skip-known -q --backup")
     assert line.endswith(
         "nbtext.joblib.1: cannot keep a backup: is a directory; the model is as it was"
     )
     assert content("nbtext.joblib") == before
     (pets / "nbtext.joblib.1/x").unlink()
     (pets / "nbtext.joblib.1").rmdir()
-    done = nbtext("update pets --once -v")  # the ledger that was written already does not count
+    done = nbtext(
+        "update pets --skip-known -v"
+    )  # the ledger that was written already does not count
     assert (
         "nbtext: added 4 documents; moved from another class: 0, already in the model: 0, repeated in the input: 0"
         in done.notes

@@ -84,7 +84,7 @@ def test_every_format_and_kind_of_model_has_fixtures() -> None:
 EARLY = "written by an early version; train again"
 COMMANDS = (
     "classify pets/cats/1 -m early", "evaluate pets -m early", "explain pets/cats/1 -m early",
-    "update pets -m early", "update pets --once -m early", "compare nbtext.joblib early pets",
+    "update pets -m early", "update pets --skip-known -m early", "compare nbtext.joblib early pets",
     "report pets -m early", "inspect -m early", "select-features -m early", "tokens pets/cats/1 -m early",
     "generate -m early", "forget pets -m early", "merge nbtext.joblib early --to sum", "merge early nbtext.joblib --to early",
     "relabel cats kittens -m early", "prune --min-df 2 -m early", "prune --ledger -m early", "promote early", "prevalence pets -m early",

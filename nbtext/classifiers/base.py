@@ -238,7 +238,7 @@ class Training:
         if self.documents is None:
             raise UsageError(
                 "AIC and BIC need all documents, and the model keeps a sample of them",
-                hint="train with a larger --set sample=N, or use nbtext tune",
+                hint="train with a larger --set keep-documents=N, or use nbtext tune",
             )
         return self.documents
 

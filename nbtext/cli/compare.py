@@ -26,12 +26,13 @@ class CompareOptions:
     model_a: str = declarations.argument(metavar="A", type=INPUT_PATH)
     model_b: str = declarations.argument(metavar="B", type=INPUT_PATH)
     output: str = shared_options.output_field("table json")
-    changed: str | None = declarations.common_option(
-        "--changed",
+    disagreements: str | None = declarations.common_option(
+        "--disagreements",
         "Write documents with different predictions to FILE as JSON lines. A line has id, truth, "
         "a (the prediction of A), probability_a, b and probability_b.",
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
+        old_names="--changed",
     )
     fail_unless_better: bool = declarations.common_option(
         "--fail-unless-better",
@@ -72,17 +73,17 @@ def command(options: CompareOptions, documents: DocumentOptions) -> int | None:
     documents = locate_documents(documents)
     require_same_kind(model_a, model_b)
     reading = _choose_reading(documents, model_a, model_b)
-    check_output_file(options.changed, "--changed", (*model_paths, *documents.paths))
+    check_output_file(options.disagreements, "--disagreements", (*model_paths, *documents.paths))
     source = CommandCorpus(documents, reading, labelled=True)
     comparison = compare_on_documents(
         model_a,
         model_b,
         source.iter_readable(),
-        keep_disagreements=options.changed is not None,
+        keep_disagreements=options.disagreements is not None,
     )
     source.report_notices()
-    if options.changed is not None:
-        _write_disagreements(comparison.disagreements, options.changed)
+    if options.disagreements is not None:
+        _write_disagreements(comparison.disagreements, options.disagreements)
     result = comparison.result(Bootstrap(seed=options.seed))
     for name, path, evaluation in zip("AB", model_paths, (result.a, result.b), strict=True):
         messages.warn_unknown_labels(f"model {name} ({path})", evaluation.unknown_labels)

@@ -25,7 +25,7 @@ from click.core import ParameterSource
 from nbtext.cli.messages import emit, find_last_value
 from nbtext.errors import NbtextError, PathError, UsageError, describe_os_error, did_you_mean
 from nbtext.report.output_formats import shorten_middle
-from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS, Parameter
+from nbtext.settings import PARAMETERS_BY_NAME, REMOVED_OPTIONS, RENAMED_PARAMETERS, Parameter
 
 MAX_START_BYTES = 1 << 16
 """Bytes that are read of a file to find out whether nbtext wrote it."""
@@ -199,6 +199,13 @@ ROOT_USER_ID = 0
 _DEEP_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
 """A key of more than 32 parts. The time of tomllib grows with the square of their number."""
 
+REUSED_NAMES = {"label_header", "output", "top"}
+"""Old names of options that have another meaning now: other commands have options of these names.
+
+``NBTEXT_LABEL_HEADER`` is ``--header`` of the command label. Only the table of a command and
+``NBTEXT_COMMAND_OPTION`` may contain these old names.
+"""
+
 _OPTIONS_WITHOUT_DEFAULT = {"help", "help_all", "config", "no_config", "set"}
 """Options for a single run, and ``--set``, because a file names each setting itself."""
 
@@ -363,8 +370,10 @@ def _select_from_environment(
     own_variable, shared_variable = _list_variables(command, "set")
     yield from _select_settings(shared_variable, options, is_for_all_commands=True)
     yield from _select_settings(own_variable, options, is_for_all_commands=False)
+    old_names = _list_old_names(options)
     for name in options:
-        for variable in reversed(_list_variables(command, name)):
+        old_keys = [old_key for old_key, key in old_names.items() if key == name]
+        for variable in reversed(_list_variables(command, name, old_keys)):
             if os.environ.get(variable):
                 yield name, _Default(os.environ[variable], f"${variable}")
 
@@ -381,7 +390,8 @@ def _select_settings(
     if not any(map(_is_rare, options.values())):
         return
     for line in os.environ.get(variable, "").splitlines():
-        name = _to_key(line.partition("=")[0].strip())
+        written_name = _to_key(line.partition("=")[0].strip())
+        name = RENAMED_PARAMETERS.get(written_name, written_name)
         parameter = PARAMETERS_BY_NAME.get(name)
         is_of_other_commands = parameter is not None and parameter.is_rare and name not in options
         if not line.strip() or (is_for_all_commands and is_of_other_commands):
@@ -405,7 +415,8 @@ def parse_setting(text: str, options: Sequence[click.Option]) -> tuple[click.Opt
     Raise `UsageError` for an unknown name or an invalid value of a switch.
     """
     name, equals, value = text.partition("=")
-    name = name.strip().removeprefix("--").replace("_", "-")
+    written_name = name.strip().removeprefix("--").replace("_", "-")
+    name = _find_new_name(written_name, options)
     settings = {
         _get_long_name(option).removeprefix("--"): option for option in options if _is_rare(option)
     }
@@ -418,6 +429,14 @@ def parse_setting(text: str, options: Sequence[click.Option]) -> tuple[click.Opt
     return settings[name], value
 
 
+def _find_new_name(name: str, options: Sequence[click.Option]) -> str:
+    """Return the name of an option, without hyphens before it, for the same name or an old one."""
+    for option in options:
+        if f"--{name}" in getattr(option, "old_names", ()):
+            return _get_long_name(option).removeprefix("--")
+    return name
+
+
 def _make_unknown_setting_error(
     name: str, settings: Sequence[str], options: Sequence[click.Option]
 ) -> UsageError:
@@ -427,10 +446,11 @@ def _make_unknown_setting_error(
             f"--set cannot set {name}, which has its own option",
             hint=f"give --{name}",
         )
-    parameter = PARAMETERS_BY_NAME.get(name.replace("-", "_"))
+    key = name.replace("-", "_")
+    parameter = PARAMETERS_BY_NAME.get(RENAMED_PARAMETERS.get(key, key))
     if parameter is not None and parameter.is_rare:
         return UsageError(
-            f"--set {name} is for commands that train",
+            f"{parameter.display_name} is for commands that train",
             hint="remove it, because a model has its own",
         )
     question = did_you_mean(name, settings)
@@ -460,9 +480,11 @@ def is_switched_on(name: str, context: click.Context, arguments: Sequence[str]) 
         return False
 
 
-def _list_variables(command: str, name: str) -> tuple[str, str]:
+def _list_variables(command: str, name: str, old_keys: Sequence[str] = ()) -> list[str]:
     """Return the environment variables of an option, given keys; the first takes precedence."""
-    return f"NBTEXT_{command.upper()}_{name.upper()}", f"NBTEXT_{name.upper()}"
+    own_keys = [f"{command}_{key}" for key in (name, *old_keys)]
+    shared_keys = [name, *(key for key in old_keys if key not in REUSED_NAMES)]
+    return [f"NBTEXT_{key.upper()}" for key in (*own_keys, *shared_keys)]
 
 
 def _to_key(name: str) -> str:
@@ -482,6 +504,16 @@ def _list_options(command: click.Command) -> dict[str, click.Option]:
     }
 
 
+def _list_old_names(options: dict[str, click.Option]) -> dict[str, str]:
+    """Return the key of an option by the key of each old name, except old names of one letter."""
+    return {
+        _to_key(old_name): name
+        for name, option in options.items()
+        for old_name in getattr(option, "old_names", ())
+        if old_name.startswith("--")
+    }
+
+
 def _select_from_file(
     file: _DefaultsFile, context: click.Context, options: dict[str, click.Option]
 ) -> Iterator[tuple[str, _Default]]:
@@ -490,6 +522,7 @@ def _select_from_file(
     Raise `UsageError` for a name that is no command, and no option of any command.
     """
     commands = [_to_key(name) for name in find_program(context).list_commands(context)]
+    old_names = _list_old_names(options)
     for name, value in file.values.items():
         if name in (*commands, "why_not"):  # why-not is a hidden command
             if not isinstance(value, dict):
@@ -500,9 +533,9 @@ def _select_from_file(
                 )
         elif name in options:
             yield name, _Default(value, file.path, file)
-        elif name not in PARAMETERS_BY_NAME and not any(
-            name in _list_options(command) for command in _iterate_commands(context)
-        ):
+        elif name in old_names and name not in REUSED_NAMES:
+            yield old_names[name], _Default(value, file.path, file)
+        elif name not in PARAMETERS_BY_NAME and not _is_option_of_any_command(name, context):
             known_names = [*PARAMETERS_BY_NAME, *options, *commands]
             raise _make_unknown_name_error(name, known_names, file.path)
 
@@ -511,8 +544,19 @@ def _select_from_file(
     for written_name, value in own_values.items():
         name = _to_key(written_name)
         if name not in options:
+            name = old_names.get(name, name)
+        if name not in options:
             raise _make_unknown_name_error(name, list(options), source)
         yield name, _Default(value, source, file)
+
+
+def _is_option_of_any_command(name: str, context: click.Context) -> bool:
+    """Return True if a command has an option of this name, or had it under this name."""
+    for command in _iterate_commands(context):
+        options = _list_options(command)
+        if name in options or name in _list_old_names(options):
+            return True
+    return False
 
 
 def _iterate_commands(context: click.Context) -> Iterator[click.Command]:

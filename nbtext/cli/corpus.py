@@ -397,7 +397,7 @@ def open_documents(
 
 
 def choose_training_rows(training: Sequence[str], test: DocumentOptions) -> str | None:
-    """Return the ``--where`` condition for the corpus of ``--training``, or None for all rows.
+    """Return the ``--where`` condition for the training corpus, or None for all rows.
 
     If training and test rows are in the same file, training has the rows that ``--where`` excludes.
     """

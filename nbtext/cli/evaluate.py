@@ -37,12 +37,13 @@ class EvaluateOptions(shared_options.ModelOptions):
         "json: all metrics; tsv, csv, jsonl: a row for each class.",
     )
     all: bool = shared_options.all_field()
-    by: tuple[str, ...] = declarations.common_option(
-        "--by",
+    group_by: tuple[str, ...] = declarations.common_option(
+        "--group-by",
         "Add the metrics of the documents with each value of COLUMN. The option can be repeated.",
         group="output",
         multiple=True,
         metavar="COLUMN",
+        old_names="--by",
     )
     errors: str | None = declarations.common_option(
         "--errors",
@@ -51,8 +52,8 @@ class EvaluateOptions(shared_options.ModelOptions):
         group="output",
         type=shared_options.SCORED_DOCUMENTS_PATH,
     )
-    training: tuple[str, ...] = declarations.common_option(
-        "--training",
+    check_leakage: tuple[str, ...] = declarations.common_option(
+        "--check-leakage",
         "Find test documents that are also in this training corpus. nbtext reports the documents "
         "in a warning, and adds the metrics without these documents. The corpus is read as in "
         "training. The option can be repeated.",
@@ -60,6 +61,7 @@ class EvaluateOptions(shared_options.ModelOptions):
         multiple=True,
         metavar="CORPUS",
         type=INPUT_PATH,
+        old_names="--training",
     )
 
 
@@ -87,7 +89,7 @@ def command(
     Brier score are sums over labels; the calibration error is for the most probable label.
 
     A model keeps a sample of its training documents. A warning reports test texts that are in this
-    sample. --training checks all training documents, and reports texts that have the same words
+    sample. --check-leakage checks all training documents, and reports texts that have the same words
     with the same counts, in any order and case.
 
     A line of --errors has id, truth, answer, probability, and the terms that favour the predicted
@@ -100,7 +102,7 @@ def command(
       nbtext evaluate test.csv --model topics.joblib --output json
       nbtext evaluate corpora/service-desk/test --errors mistakes.jsonl
       nbtext evaluate corpora/service-desk/test --fail-under macro_f1=0.6
-      nbtext evaluate test.csv --model topics.joblib --training messages.csv
+      nbtext evaluate test.csv --model topics.joblib --check-leakage messages.csv
     """
     from nbtext.cli.corpus import locate_documents, make_leak_checker, open_documents
     from nbtext.evaluation.evaluate import evaluate_scored_blocks
@@ -112,10 +114,10 @@ def command(
     gates = parse_gates(gate_options, len(model.classes), has_costs=prediction.costs is not None)
     rule, set_rule = build_rules_with_guarantees(prediction, model)
     documents = locate_documents(documents)
-    group_columns = tuple(dict.fromkeys(options.by))  # without duplicates
+    group_columns = tuple(dict.fromkeys(options.group_by))  # without duplicates
     tally = None if set_rule is None else SetTally(set_rule, model.classes)
     with _open_mistake_writer(options, documents, prediction, model, rule) as write_mistakes:
-        leak_checker = make_leak_checker(model, documents, options.training)
+        leak_checker = make_leak_checker(model, documents, options.check_leakage)
         source = open_documents(model, documents, labelled=True, columns=group_columns)
         # Blocks are an iterator: the evaluation reads them, and the tally and the checker see them.
         blocks = score_for_prediction(model, source, documents, prediction, processes.jobs)
@@ -169,7 +171,7 @@ def _open_mistake_writer(
     label_requests = list_label_requests(model.fitted.posterior_type)
     require_compatible_settings(model.settings, ERROR_LISTING, *label_requests)
     # ``prediction.costs`` may be None, which `check_output_file` ignores.
-    corpora = [*documents.paths, *options.training, *prediction.prior_from]
+    corpora = [*documents.paths, *options.check_leakage, *prediction.prior_from]
     inputs = [options.model_path, *corpora, prediction.costs]
     check_output_file(options.errors, "--errors", inputs)
     return open_mistake_writer(options.errors, MistakeFinder(model.fitted), rule)

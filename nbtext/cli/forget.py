@@ -18,10 +18,11 @@ from nbtext.errors import NoDocumentsError, format_quantity
 class ForgetOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    once: bool = declarations.common_option(
-        "--once",
+    skip_unknown: bool = declarations.common_option(
+        "--skip-unknown",
         "Skip documents that are not in the ledger, so that a job can be repeated.",
         group="documents",
+        old_names="--once",
     )
 
 
@@ -38,7 +39,7 @@ def command(
     The model then has exactly the counts of the remaining documents. Terms and classes without
     documents disappear. The removed documents are also removed from the sample (the training
     documents that the model keeps), and from the ledger (the list of documents added with nbtext
-    update --once). A document that was added twice must be removed twice.
+    update --skip-known). A document that was added twice must be removed twice.
 
     If a document was never added, the command names the document and removes nothing. In a model
     that keeps all training documents (at most 4,096), the command always notices this; in a larger
@@ -67,9 +68,14 @@ def command(
         messages.notify("there are no documents to remove")
     else:
         result = forget(
-            model_path, model, batch, unlabelled, once=options.once, **replacement.lock_settings
+            model_path,
+            model,
+            batch,
+            unlabelled,
+            skip_unknown=options.skip_unknown,
+            **replacement.lock_settings,
         )
-        suffix = f"; not in the model: {result.n_unknown:,}" if options.once else ""
+        suffix = f"; not in the model: {result.n_unknown:,}" if options.skip_unknown else ""
         messages.notify(f"forgot {format_quantity(result.n_removed, 'document')}{suffix}")
         report_model(result.model, model_path, model)
     source.report_notices()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 GATE_NOT_MET_STATUS = 6
 """Exit status if a gate is not met."""
 
+RENAMED_METRICS = {"coverage": "answered"}
+"""Today's names of metrics by their old names, which gates still accept."""
+
 TOO_FEW_RUNS_STATUS = 7
 """Exit status if `nbtext drift` has too few runs to check a gate."""
 
@@ -127,6 +130,7 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
         name for name, metric in METRICS.items() if metric.higher_is_better is not is_maximum
     ]
     name, equals, number = text.partition("=")
+    name = RENAMED_METRICS.get(name, name)
     if not equals:
         raise UsageError(
             f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {valid_names[0]}=0.5"

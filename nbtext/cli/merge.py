@@ -32,7 +32,7 @@ def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
 
     The models must have the same language, stop words, stemmer, n-grams, attribute columns and
     number of kept documents. The first model decides all other settings. A document of two models
-    counts twice. The ledgers of nbtext train --once (lists of documents) are joined too. If a model
+    counts twice. The ledgers of nbtext train --deduplicate (lists of documents) are joined too. If a model
     was pruned, only the terms of the pruned model remain.
 
     \b
@@ -55,14 +55,14 @@ def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
     check_replaceable(options.to)
     merged = merge(paths, options.to, **replacement.lock_settings)
     without_ledger = [source for source in merged.models if source.ledger is None]
-    # If no model has a ledger, the merged model has none, too, and --once does not apply.
+    # If no model has a ledger, the merged model has none, too, and --skip-known does not apply.
     if merged.ledger is not None and without_ledger:
         n_documents = sum(
             source.model.counts.labelled_statistics.n_documents for source in without_ledger
         )
         names = ", ".join(source.path for source in without_ledger)
         messages.warn(
-            f"{names}: no usable ledger, so nbtext update --once may add its documents again: "
+            f"{names}: no usable ledger, so nbtext update --skip-known may add its documents again: "
             f"{format_quantity(n_documents, 'document')}"
         )
     if merged.n_repeated:

@@ -167,6 +167,8 @@ def _make_option(parameter: Parameter, *, shows_default: bool) -> Option:
         values = ("true", "false")
     if parameter.is_rare:
         attributes["setting_values"] = values
+    if parameter.old_options:
+        attributes["old_names"] = " ".join(parameter.old_options)
     return Option(
         [*names, parameter.name],
         group=parameter.group,

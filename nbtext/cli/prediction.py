@@ -48,8 +48,8 @@ class DecisionOptions:
 class PredictionOptions(DecisionOptions):
     """Options of `build_rules_with_guarantees`, and of `nbtext.cli.proportions.adjust_prior`."""
 
-    decide: str | float = declarations.option(
-        "--decide",
+    label_threshold: str | float = declarations.option(
+        "--label-threshold",
         "Rule for several labels per document, by default document. document: the set with the "
         "greatest expected F1 of the document; label: each label above a threshold of its own; P: "
         "each label with probability P or more.",
@@ -58,6 +58,7 @@ class PredictionOptions(DecisionOptions):
         default="document",
         show_default=False,
         metavar="document|label|P",
+        old_names="--decide",
     )
     coverage: float | None = declarations.option(
         "--coverage",
@@ -149,7 +150,7 @@ def build_rules_with_guarantees(
     `UsageError` for an unknown class, a wrong cost file, or a model without held-out documents.
     """
     rule = build_decision_rule(prediction, model.classes, model.fitted.posterior_type)
-    decide = prediction.decide
+    decide = prediction.label_threshold
     if decide == "label":
         from nbtext.model.training import compute_held_out_posteriors
         from nbtext.prediction.rule import fit_label_thresholds

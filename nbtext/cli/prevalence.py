@@ -16,11 +16,12 @@ class PrevalenceOptions(shared_options.ModelOptions):
         "table tsv csv json jsonl",
         "json: all results; tsv, csv, jsonl: a row for each class, or for each value of COLUMN.",
     )
-    by: str | None = declarations.common_option(
-        "--by",
+    group_by: str | None = declarations.common_option(
+        "--group-by",
         "Add the proportions for each value of COLUMN, such as a day or a source.",
         group="output",
         metavar="COLUMN",
+        old_names="--by",
     )
 
 
@@ -41,7 +42,7 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, processes: J
     \b
     Examples:
       nbtext prevalence inbox/
-      nbtext prevalence messages.csv --by sender
+      nbtext prevalence messages.csv --group-by sender
       nbtext prevalence inbox/ --output json
     """
     from itertools import chain, islice
@@ -57,7 +58,7 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, processes: J
     model = shared_options.load_model(options.model_path)
     # Unreadable documents are reported, and do not count.
     documents = replace(locate_documents(documents), on_error=documents.on_error or "skip")
-    columns = [] if options.by is None else [options.by]
+    columns = [] if options.group_by is None else [options.group_by]
     source = open_documents(model, documents, labelled=False, columns=columns)
     blocks = score_corpus(model.fitted, source, processes.jobs)
     # The first block is read now, so that a missing path is reported before warnings of the model.
@@ -81,4 +82,4 @@ def command(documents: DocumentOptions, options: PrevalenceOptions, processes: J
             "the documents differ from the training documents by more than class proportions "
             f"({titles}), so the estimates may be wrong"
         )
-    write_prevalence(options.output, result, options.by, drift)
+    write_prevalence(options.output, result, options.group_by, drift)

@@ -16,7 +16,7 @@ class PromoteOptions(shared_options.ModelOptions):
 
 @declarations.command("promote")
 def command(options: PromoteOptions, replacement: ReplacementOptions) -> None:
-    """Replace the model by NEW, with the ledger of NEW if NEW was trained with --once. NEW is then gone, as after mv.
+    """Replace the model by NEW, with the ledger of NEW if NEW was trained with --deduplicate. NEW is then gone, as after mv.
 
     NEW is checked first; if NEW is damaged, nothing changes. Other commands read the old or the new
     model, never a mixture, even if promote is killed. NEW may be on another disk. Permissions of

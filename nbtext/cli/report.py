@@ -32,8 +32,8 @@ class ReportOptions(shared_options.ModelOptions):
         metavar="TEXT",
         shown_default="Report on MODEL",
     )
-    training: tuple[str, ...] = declarations.common_option(
-        "--training",
+    learning_curve: tuple[str, ...] = declarations.common_option(
+        "--learning-curve",
         "Add a learning curve of this training corpus, and the accuracy without test documents "
         "that are also in the training corpus. The training corpus is read as in training. The "
         "option can be repeated.",
@@ -41,6 +41,7 @@ class ReportOptions(shared_options.ModelOptions):
         multiple=True,
         metavar="CORPUS",
         type=INPUT_PATH,
+        old_names="--training",
     )
 
 
@@ -54,7 +55,7 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
     \b
     Examples:
       nbtext report corpora/service-desk/test
-      nbtext report corpora/service-desk/test --training corpora/service-desk/train
+      nbtext report test.csv --model topics.joblib --learning-curve messages.csv
       nbtext report test.csv --model topics.joblib --to topics.html --title Topics
     """
     if options.to.endswith(".md"):
@@ -75,13 +76,13 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
 
     model = shared_options.load_model(options.model_path)
     documents = locate_documents(documents)
-    inputs = [options.model_path, *documents.paths, *options.training, documents.files_from]
+    inputs = [options.model_path, *documents.paths, *options.learning_curve, documents.files_from]
     check_output_file(options.to, "--to", inputs)
-    if "-" in options.training:
-        raise UsageError("--training is read twice and cannot be standard input", hint="give files")
-    leak_watch = make_leak_checker(model, documents, options.training)
+    if "-" in options.learning_curve:
+        raise UsageError("--learning-curve cannot be standard input", hint="give files")
+    leak_watch = make_leak_checker(model, documents, options.learning_curve)
     source = open_documents(model, documents, labelled=True)
-    curve = _compute_learning_curve(model, documents, options.training)
+    curve = _compute_learning_curve(model, documents, options.learning_curve)
     command_line = shlex.join(["nbtext", *sys.argv[1:]])
     provenance = build_provenance(
         model, options.model_path, corpus_paths=documents.corpus, command=command_line
@@ -103,7 +104,7 @@ def command(documents: DocumentOptions, options: ReportOptions) -> None:
 def _compute_learning_curve(
     model: TextClassifier, documents: DocumentOptions, training: tuple[str, ...]
 ) -> LearningCurve | None:
-    """Return the learning curve on the corpus of ``--training``.
+    """Return the learning curve on the corpus of ``--learning-curve``.
 
     Return None without that option, or with a warning if the corpus does not allow a curve.
     """

@@ -13,12 +13,13 @@ class SelectFeaturesOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     limit: int = shared_options.limit_field("Print N terms.", 100, old_names="--top")
-    by: str = declarations.common_option(
-        "--by",
+    criterion: str = declarations.common_option(
+        "--criterion",
         "Measure of the information of a term.",
         group="answer",
         type=declarations.Choice(list(CRITERIA)),
         default=next(iter(CRITERIA)),
+        old_names="--by",
     )
     output: str = shared_options.rows_field(
         "tsv has a row for each term: rank, term, score, class."
@@ -39,7 +40,7 @@ def command(options: SelectFeaturesOptions) -> None:
     \b
     Examples:
       nbtext select-features --limit 500
-      nbtext select-features --by chi2 --output csv
+      nbtext select-features --criterion chi2 --output csv
     """
     from nbtext.inspection.terms import format_term_name, rank_model_terms, replace_stems
     from nbtext.metrics.results import to_json_values
@@ -49,7 +50,7 @@ def command(options: SelectFeaturesOptions) -> None:
         options.output, is_excel_safe=options.excel_safe
     )
     model = shared_options.load_model(options.model_path)
-    term_array, scores, class_indices = rank_model_terms(model, options.by, options.limit)
+    term_array, scores, class_indices = rank_model_terms(model, options.criterion, options.limit)
     terms = term_array.tolist()
     ranks = range(1, 1 + len(terms))
     names = [format_term_name(model, term) for term in terms]

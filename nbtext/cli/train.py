@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 class TrainOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    once: bool = declarations.option(
-        "--once",
+    deduplicate: bool = declarations.option(
+        "--deduplicate",
         "Count equal documents once, with the last of their labels. The ledger, a list in the "
-        "model file, then has a fingerprint of each document, for nbtext update --once.",
+        "model file, then has a fingerprint of each document, for nbtext update --skip-known.",
         group="documents",
+        old_names="--once",
     )
 
 
@@ -93,7 +94,7 @@ def command(
         write_new_model(model, options.model_path, replacement)
     else:
         source = CommandCorpus(documents, model.reading, labelled=True)
-        counts, ledger = _count(model, source, cluster, once=options.once)
+        counts, ledger = _count(model, source, cluster, deduplicate=options.deduplicate)
         model = _train(model, counts, unlabelled, chooses_weighting=chooses_weighting)
         require_seeded_classes(seeds, model.classes)
         write_new_model(model, options.model_path, replacement, ledger)
@@ -123,13 +124,13 @@ def _chooses_weighting(training: TrainingOptions, supervision: SemiSupervisionOp
 
 
 def _count(
-    model: TextClassifier, source: CommandCorpus, cluster: ClusterOptions, *, once: bool
+    model: TextClassifier, source: CommandCorpus, cluster: ClusterOptions, *, deduplicate: bool
 ) -> tuple[CorpusCounts, Ledger | None]:
     """Return the counts of the corpus, and the ledger of its documents.
 
-    With ``once`` equal documents are counted only once. Without ``once`` the ledger is None.
+    With ``deduplicate`` equal documents are counted only once. Without it the ledger is None.
     """
-    if once:
+    if deduplicate:
         from nbtext.model.operations import count_batch, remove_duplicates
 
         batch = count_batch(model, source, cluster.jobs)

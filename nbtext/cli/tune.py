@@ -12,7 +12,7 @@ from nbtext.cli.parameters import format_arguments, parameter_field
 from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
 from nbtext.cli.writing import ReplacementOptions, report_model, write_new_model
 from nbtext.errors import join_names
-from nbtext.settings import INPUT, READING, TRAINING, TUNING_METRICS, WITHIN
+from nbtext.settings import INPUT, READING, TIME_LIMIT, TRAINING, TUNING_METRICS
 
 if TYPE_CHECKING:
     import click
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtext.model.parallel_corpus import CountedCorpus
 
 DEFAULT_SEARCH_SECONDS = 60.0
-"""Time limit of a search without ``--try`` and ``--within``."""
+"""Time limit of a search without ``--try`` and ``--time-limit``."""
 DEFAULT_FOLDS = 10
 """Default number of folds with ``--try`` alone."""
 DEFAULT_STAGED_FOLDS = 5
@@ -47,7 +47,7 @@ def _keep_document(document: Document) -> Document:
 class TuneOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    within: str | None = parameter_field(WITHIN)
+    time_limit: str | None = parameter_field(TIME_LIMIT)
     tries: tuple[str, ...] = declarations.common_option(
         "--try",
         "Try the values A, B, … of the option NAME of training; none means no value. With several "
@@ -57,12 +57,13 @@ class TuneOptions(shared_options.ModelOptions):
         metavar="NAME=A,B,…",
         shell_complete=_suggest_tries,
     )
-    goal: str = declarations.common_option(
-        "--for",
+    metric: str = declarations.common_option(
+        "--metric",
         "Metric to optimise.",
         group="answer",
         type=declarations.Choice(TUNING_METRICS),
         default="accuracy",
+        old_names="--for",
     )
     updatable: bool = declarations.option(
         "--updatable",
@@ -88,7 +89,7 @@ class TuneOptions(shared_options.ModelOptions):
 
         With ``--try`` alone, all settings are tried on all documents.
         """
-        return self.within is not None or not self.tries
+        return self.time_limit is not None or not self.tries
 
 
 @declarations.command("tune")
@@ -110,7 +111,7 @@ def command(
 
     \b
     Examples:
-      nbtext tune corpora/service-desk/train --within 3s
+      nbtext tune corpora/service-desk/train --time-limit 3s
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
     """
@@ -136,7 +137,7 @@ def command(
         candidates,
         kept_documents,
         corpus.counts,
-        TUNING_METRICS[options.goal],
+        TUNING_METRICS[options.metric],
         n_folds=_choose_n_folds(options, corpus),
         seed=options.seed,
         is_staged=options.is_staged,
@@ -152,15 +153,15 @@ def command(
         # Some of the settings that are tried without --try are not possible for every corpus.
         report = messages.warn if options.tries else messages.notify
         report(f"skipped: {join_names(skipped, messages.MAX_LISTED)}")
-    record = {"for": options.goal, "model": model_path, **search.to_dict(train_command)}
+    record = {"metric": options.metric, "model": model_path, **search.to_dict(train_command)}
     write_trials(options.output, {**record, "left_out": skipped})
     source.report_notices()
 
 
 def _choose_time_limit(options: TuneOptions) -> float:
-    """Return the limit of the search in seconds. Raise `UsageError` for a wrong ``--within``."""
-    if options.within is not None:
-        return cast("float", WITHIN.validate(options.within))
+    """Return the limit of the search in seconds. Raise `UsageError` for a wrong ``--time-limit``."""
+    if options.time_limit is not None:
+        return cast("float", TIME_LIMIT.validate(options.time_limit))
     return inf if options.tries else DEFAULT_SEARCH_SECONDS
 
 
@@ -213,7 +214,7 @@ def _run_search(search: Search, options: TuneOptions, train_command: list[str]) 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would cut off the table
         if search.chosen is not None:
             messages.clear_progress()
-            record = {"for": options.goal, "model": None, **search.to_dict(train_command)}
+            record = {"metric": options.metric, "model": None, **search.to_dict(train_command)}
             write_trials(options.output, record)
         raise
 

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 class UpdateOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
-    once: bool = declarations.common_option(
-        "--once",
+    skip_known: bool = declarations.common_option(
+        "--skip-known",
         "Skip documents that are in the ledger of the model file. A document with a new label "
         "moves to the new label.",
         group="documents",
+        old_names="--once",
     )
 
 
@@ -61,9 +62,9 @@ def command(
     read and counted like the training documents. Only models that are computed from counts can be
     updated: not logistic, gaussian and --weighting tfidf.
 
-    Without --once, a document that is added twice counts twice. The ledger, a list in the model
-    file, has the label and a fingerprint of each document that nbtext train or update added with
-    --once, and no text. Documents with the same text are one document.
+    Without --skip-known, a document that is added twice counts twice. The ledger, a list in the
+    model file, has the label and a fingerprint of each document that nbtext train --deduplicate or
+    update --skip-known added, and no text. Documents with the same text are one document.
 
     Documents are counted before the model is locked. Commands that only read the model, such as
     classify, never wait.
@@ -71,7 +72,7 @@ def command(
     \b
     Examples:
       nbtext update corpora/service-desk/test
-      nbtext update corpora/service-desk/test --once --backup
+      nbtext update corpora/service-desk/test --skip-known --backup
       nbtext update --label waste-collection letter.txt
     """
     from nbtext.cli.corpus import locate_documents
@@ -98,7 +99,7 @@ def command(
     )
     counted: DocumentBatch | CountedCorpus
     try:
-        if options.once:
+        if options.skip_known:
             counted = count_batch(model, source, cluster.jobs)
         else:
             counted = count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler)
@@ -119,9 +120,9 @@ def command(
 
 
 def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:
-    """Report the changes of the ledger with ``--once``.
+    """Report the changes of the ledger with ``--skip-known``.
 
-    Without ``--once``, warn if the model has a ledger, because it lacks the added documents.
+    Without ``--skip-known``, warn if the model has a ledger, because it lacks the added documents.
     """
     ledger_update = result.ledger_update
     if ledger_update is not None:
@@ -136,7 +137,8 @@ def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus)
     elif result.had_ledger:
         n_added = format_quantity(counted.counts.table.n_documents, "document")
         messages.warn(
-            f"added without --once: {n_added}; nbtext update --once would add the same documents again"
+            f"added without --skip-known: {n_added}; nbtext update --skip-known would add the same "
+            "documents again"
         )
 
 
@@ -158,6 +160,6 @@ def _report_repeated_documents(model: TextClassifier, added: CorpusCounts) -> No
     if not leaks.is_accidental:
         repeated = leaks.describe(added.labelled_statistics.n_documents)
         messages.notify(
-            f"added before, and counted twice now: {repeated}; use --once, here and in training, "
-            "to skip them"
+            f"added before, and counted twice now: {repeated}; to skip them, train with "
+            "--deduplicate and update with --skip-known"
         )

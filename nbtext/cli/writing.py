@@ -253,7 +253,7 @@ def _set_label(label: Label, document: Document, _: Notices) -> Document:
 
 
 def report_contradictory_labels(batch: DocumentBatch) -> None:
-    """Report texts of ``--once`` that several documents have, with contradictory labels."""
+    """Report texts that several documents of a batch have, with contradictory labels."""
     for finding in batch.check_contradictions():
         messages.notify(finding.line)
 

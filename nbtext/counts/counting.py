@@ -449,7 +449,7 @@ def _count_blocks(
     counter = DocumentCounter(analysis, builder.vocabulary)
     inflected_words = _build_inflected_words(analysis, builder.vocabulary)
     keep_all = keep_all or needs_documents(settings)
-    collector = DocumentCollector(settings.sample, keep_all=keep_all)
+    collector = DocumentCollector(settings.keep_documents, keep_all=keep_all)
     for block in blocks:
         classes, label_sets = _intern_labels(builder, block, multi_label=multi_label)
         postings = counter.count(block.texts, block.fields, block.values)
@@ -465,7 +465,7 @@ def _count_blocks(
     table, renumbering = builder.freeze()
     if keep_all:
         all_documents = collector.collect_documents(renumbering)
-        return CorpusCounts.from_documents(table, all_documents, settings.sample)
+        return CorpusCounts.from_documents(table, all_documents, settings.keep_documents)
     return CorpusCounts(table, collector.collect_sample(renumbering))
 
 

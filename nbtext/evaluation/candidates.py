@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nbtext.compatibility import EXACT_CHANGE, require_compatible_settings
 from nbtext.counts.counting import Analysis, check_word_settings
 from nbtext.errors import UsageError, did_you_mean
-from nbtext.settings import COUNTING_NAMES, TRAINING, Reading, Settings
+from nbtext.settings import COUNTING_NAMES, RENAMED_PARAMETERS, TRAINING, Reading, Settings
 
 # Training options by name, which the entries of `PORTFOLIO` share.
 BIGRAMS = {"ngrams": "2", "min_df": "2", "stop_words": "none"}
@@ -55,7 +55,7 @@ MAX_SETTINGS = 1000
 
 PARAMETERS = {parameter.name: parameter for parameter in TRAINING}
 
-COUNTING_PARAMETERS = tuple(name for name in COUNTING_NAMES if name != "sample")
+COUNTING_PARAMETERS = tuple(name for name in COUNTING_NAMES if name != "keep_documents")
 """Settings with equal values of these parameters have the same counts of all documents."""
 
 RawValues = Mapping[str, str | None]
@@ -162,7 +162,8 @@ def expand_combinations(
     ranges: dict[str, list[str | None]] = {}
     for argument in tries:
         name, equals_sign, text_list = argument.partition("=")
-        parameter = PARAMETERS.get(name.removeprefix("--").replace("-", "_"))
+        written_name = name.removeprefix("--").replace("-", "_")
+        parameter = PARAMETERS.get(RENAMED_PARAMETERS.get(written_name, written_name))
         if parameter is None or not equals_sign:
             keys = [parameter.key for parameter in TRAINING]
             raise UsageError(

@@ -197,7 +197,7 @@ class ComparisonResult:
     mcnemar: McNemar
     identical: bool
     """True if all predictions and probabilities are the same."""
-    changed: int
+    disagreements: int
     """Number of documents with different predictions."""
     changes: tuple[DisagreementCount, ...]
     """The most frequent first."""
@@ -255,7 +255,7 @@ class _Comparison:
             mcnemar=McNemar(p_value),
             # Equal Brier scores of each document stand for equal probabilities.
             identical=not n_disagreements and not n_differing["brier"],
-            changed=n_disagreements,
+            disagreements=n_disagreements,
             changes=disagreements,
         )
 

@@ -327,7 +327,7 @@ def score_leave_one_out(
     leave-one-out.
     """
     require_compatible_settings(settings, LEAVE_ONE_OUT_EVALUATION)
-    sample = DocumentSample.from_documents(documents, settings["sample"])
+    sample = DocumentSample.from_documents(documents, settings["keep_documents"])
     training_documents = documents if needs_documents(settings) else None
     fitted = fit_parameters(CorpusCounts(table, sample), settings, training_documents)
     return _score_held_out(table, fitted, settings, documents)
@@ -349,7 +349,7 @@ def choose_corpus_settings(subsets: Subsets, settings: Settings) -> Choices:
 
     To choose again in each fold would double the time of cross-validation.
     """
-    sample_size = settings.sample if has_auto_settings(settings) else 0
+    sample_size = settings.keep_documents if has_auto_settings(settings) else 0
     sample = DocumentSample.from_documents(subsets.documents, sample_size)
     documents = subsets.documents if needs_documents(settings) else None
     return resolve_auto_settings(CorpusCounts(subsets.table, sample), settings, documents)
@@ -371,7 +371,7 @@ def train_and_score(
     """
     if settings.needs_log_sums:
         subsets = subsets.with_log_sums()
-    sample_size = settings["sample"] if needs_sample(settings, choices) else 0
+    sample_size = settings["keep_documents"] if needs_sample(settings, choices) else 0
     counts = subsets.select_counts(training, sample_size)
     training_documents = None
     if needs_documents(settings):

@@ -73,7 +73,7 @@ class DriftRecorder:
         if model.fitted.parameters.profile is None:
             raise UsageError(
                 "the model does not know what training looked like",
-                hint="train with calibration and --set sample=N above 0",
+                hint="train with calibration and --set keep-documents=N above 0",
             )
         self._model = model
         self._training = model.fitted.parameters.profile

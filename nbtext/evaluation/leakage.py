@@ -89,8 +89,8 @@ class SampledLeakResult(NamedTuple):
         if self.is_accidental:
             return None
         return (
-            f"in the training corpus too: {self.describe(n)}; use --training CORPUS for the "
-            "metrics without them"
+            f"in the training corpus too: {self.describe(n)}; use --check-leakage CORPUS for "
+            "the metrics without them"
         )
 
     @property

@@ -265,7 +265,9 @@ class Search:
         model.reading = candidate.settings.reading
         counts = self._count(candidate, np.arange(len(self.documents)))
         return model.learn(
-            CorpusCounts.from_documents(counts.table, counts.documents, model.settings.sample)
+            CorpusCounts.from_documents(
+                counts.table, counts.documents, model.settings.keep_documents
+            )
         )
 
     def _limit_time(self, trials: Iterator[Trial], reserved_seconds: float) -> Iterator[Trial]:

@@ -140,7 +140,7 @@ class PrevalenceResult(NamedTuple):
     """The proportions of the classes among all documents, and for each value of a column."""
 
     all: _Prevalence
-    by: Mapping[str, _Prevalence]
+    groups: Mapping[str, _Prevalence]
     """The proportions for each value of the column, sorted by value. Empty without a column."""
     impossible: int
     """Number of documents for which every class is impossible. They are ignored."""

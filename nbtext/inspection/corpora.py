@@ -196,7 +196,7 @@ def _make_counting_settings(reading: Reading, language: str) -> Settings:
         stemmer="none",
         stop_words="none",
         unspaced="words",  # no pairs of characters
-        sample=0,  # no documents are kept for calibration
+        keep_documents=0,  # no documents are kept for calibration
     )
 
 
@@ -248,7 +248,7 @@ def _check_repeated_texts(last_equal_rows: Ints, ids: Names) -> Iterator[Finding
             f"with the text of another: {format_quantity(repeated_rows.size, 'document')}; first "
             f"{ids[row]}, like {ids[last_equal_rows[row]]}"
         )
-        fix = "to count each text once, add --once to train"
+        fix = "to count each text once, add --deduplicate to train"
         yield Finding("documents", WARNING, detail, fix)
 
 

@@ -395,7 +395,7 @@ class Evaluation:
         intervals = {
             "accuracy": accuracy_interval,
             same_as_accuracy: accuracy_interval,
-            "coverage": wilson_interval(n_predicted, n),
+            "answered": wilson_interval(n_predicted, n),
             "answered_accuracy": answered_interval,
         }
         if not self.posterior_type.is_exclusive:

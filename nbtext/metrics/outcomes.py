@@ -362,7 +362,7 @@ def micro_recall(margins: ConfusionMargins) -> Floats:
     return _ratio(_sum_labels(margins.hits), _sum_labels(margins.support))
 
 
-def coverage(margins: ConfusionMargins) -> Floats:
+def answered(margins: ConfusionMargins) -> Floats:
     """Return the proportion of documents with a predicted label."""
     return _ratio(margins.predicted_documents, margins.documents)
 
@@ -535,7 +535,7 @@ METRICS = {
     # An interval of an area or an average precision would need a ranking for every replicate.
     "macro_roc_auc": Metric(title="area under ROC (AUC), macro", has_interval=False),
     "macro_average_precision": Metric(title="average precision (AP), macro", has_interval=False),
-    "coverage": Metric(coverage),
+    "answered": Metric(answered),
     "answered_accuracy": Metric(answered_accuracy),
     "log_loss": Metric(
         maximum=inf, higher_is_better=False, losses=lambda documents, _: documents.log_loss

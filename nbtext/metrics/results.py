@@ -199,7 +199,7 @@ class EvaluationResult:
     top_5_accuracy: float | None = field(default=None, metadata=JSON_UNLESS_EMPTY)
     macro_roc_auc: float | None
     macro_average_precision: float | None
-    coverage: float | None
+    answered: float | None
     """Proportion of documents with a predicted label."""
     answered_accuracy: float | None
     """Accuracy of the documents with a predicted label."""

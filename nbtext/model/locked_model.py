@@ -271,7 +271,9 @@ def update(
                 ledger_update = add_batch(model.counts, ledger, documents)
             except NotInModelError as problem:
                 problem.set_document_name(documents.names[problem.index])
-                problem.hint = "the ledger says otherwise; begin a new one with nbtext train --once"
+                problem.hint = (
+                    "the ledger says otherwise; begin a new one with nbtext train --deduplicate"
+                )
                 raise
             if ledger_update.n_new or ledger_update.n_moved:
                 model.learn(ledger_update.counts, unlabelled.pool)
@@ -291,7 +293,10 @@ class ForgetResult(NamedTuple):
     """The model that the file contains now."""
     n_removed: int
     n_unknown: int
-    """Number of documents that stay because they are not in the ledger; 0 without ``once``."""
+    """Number of documents that stay because they are not in the ledger.
+
+    It is 0 without ``skip_unknown``.
+    """
 
 
 def forget(
@@ -300,22 +305,22 @@ def forget(
     batch: DocumentBatch,
     unlabelled: UnlabelledAction,
     *,
-    once: bool,
+    skip_unknown: bool,
     lock_timeout: float,
     backups: Backups = NO_BACKUPS,
 ) -> ForgetResult:
     """Remove documents, which ``counting_model`` counted, from the model in a file and its ledger.
 
-    With ``once`` remove only documents that are in the ledger.
+    With ``skip_unknown`` remove only documents that are in the ledger.
 
     Raise `ModelError` if another process replaced the model by one that counts differently,
-    `UsageError` if the model cannot be changed or ``once`` is set without a ledger,
+    `UsageError` if the model cannot be changed or ``skip_unknown`` is set without a ledger,
     `NotInModelError` for a document that the model does not contain, and `LockedError`.
     """
     with lock_model(path, lock_timeout=lock_timeout, backups=backups) as file:
         model = _load_to_change(file, counting_model, unlabelled)
         try:
-            removal = _remove_documents(file, model, batch, once=once)
+            removal = _remove_documents(file, model, batch, skip_unknown=skip_unknown)
         except NotInModelError as problem:
             raise problem.set_document_name(batch.names[problem.index]) from None
         if removal.n_removed:
@@ -324,16 +329,16 @@ def forget(
 
 
 def _remove_documents(
-    file: LockedModelFile, model: TextClassifier, batch: DocumentBatch, *, once: bool
+    file: LockedModelFile, model: TextClassifier, batch: DocumentBatch, *, skip_unknown: bool
 ) -> LedgerRemoval:
     """Return the counts and the ledger of a model without the documents of a batch."""
     from nbtext.model.operations import LedgerRemoval, remove_batch, remove_from_ledger
 
-    if once:
+    if skip_unknown:
         ledger = file.read_ledger()
         if ledger is None:
             raise UsageError(
-                "the model has no ledger", where=file.path, hint="forget without --once"
+                "the model has no ledger", where=file.path, hint="forget without --skip-unknown"
             )
         return remove_batch(model.counts, ledger, batch)
 
@@ -470,7 +475,8 @@ def _require_no_ledger(path: str, new_path: str) -> None:
             raise UsageError(
                 f"has no ledger, but {path} has one",
                 where=new_path,
-                hint=f"train it with nbtext train --once, or nbtext prune --ledger -m {path}",
+                hint=f"train it with nbtext train --deduplicate, or nbtext prune --ledger -m "
+                f"{path}",
             )
 
 

@@ -215,7 +215,9 @@ def find_contradictions(last_equal: Ints, labels: Labels, names: Names) -> Itera
             f"first {names[row]} ({format_label(labels[row])}) and "
             f"{names[last_row]} ({format_label(labels[last_row])})"
         )
-        yield Finding("labels", WARNING, detail, "keep one of them; --once keeps the last")
+        yield Finding(
+            "labels", WARNING, detail, "keep one of them; train --deduplicate keeps the last"
+        )
 
 
 class DocumentBatch(NamedTuple):

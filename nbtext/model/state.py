@@ -602,7 +602,7 @@ def _decode_counts(
     table = _decode_table(contents, stored, settings)
     if are_multi_label(table.classes):
         _require_labels_of_documents(table)
-    sample = _decode_sample(contents, table, settings.sample, stored.sample_bound)
+    sample = _decode_sample(contents, table, settings.keep_documents, stored.sample_bound)
     counts = CorpusCounts(table, sample, stored.closed_vocabulary)
     _require_seeds(table, seeds, settings)
     _require_unlabelled_layers(table, _decode_unlabelled(stored))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from nbtext.settings import (
     Settings,
     Unspaced,
     Weighting,
+    replace_old_names,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +59,18 @@ if TYPE_CHECKING:
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.posterior import ClassSets
     from nbtext.type_names import Floats, Mask
+
+P = ParamSpec("P")
+
+
+def _accept_old_names(function: Callable[P, None]) -> Callable[P, None]:
+    """Return a function that also takes keyword arguments with old names of parameters."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        function(*args, **replace_old_names(kwargs))
+
+    return call
 
 
 class TextClassifier:
@@ -94,8 +107,8 @@ class TextClassifier:
         Ignore terms in a larger proportion of documents, from 0 to 1.
     top : int or None
         Use only this many terms, the most informative ones.
-    by : {"mutual-information", "presence", "chi2", "log-odds"}
-        Criterion for ``top``.
+    criterion : {"mutual-information", "presence", "chi2", "log-odds"}
+        Measure of information for ``top``.
     weighting : {"counts", "binary", "log", "tfidf"}
         Weight of a term in a document.
     smoothing : {"auto", "evidence", "leave-one-out"}, float, two floats or mapping
@@ -129,7 +142,7 @@ class TextClassifier:
         the weight of the documents of each label, 1 for labels without one.
     calibration : {"auto", "none"}
         Whether to calibrate probabilities on held-out documents of the sample.
-    sample : int
+    keep_documents : int
         Number of training documents that the model stores as term counts; 0 for none.
     tag_fields : list of str or None
         Names of fields, or one text with commas between them. A word in a field is a separate term
@@ -158,6 +171,7 @@ class TextClassifier:
     TextClassifier(stop_words='none', stemmer='none', smoothing=1.0)
     """
 
+    @_accept_old_names
     def __init__(
         self,
         *,
@@ -173,7 +187,7 @@ class TextClassifier:
         min_df: int = 1,
         max_df: float = 1.0,
         top: int | None = None,
-        by: CriterionName = "mutual-information",
+        criterion: CriterionName = "mutual-information",
         weighting: Weighting = "counts",
         smoothing: str | float | tuple[float, float] | Mapping[str, float] = "auto",
         prior_shape: PriorShape = "symmetric",
@@ -187,7 +201,7 @@ class TextClassifier:
         class_prior: str | Mapping[str, float] = "empirical",
         class_weight: ClassWeight | Mapping[Any, float] | None = None,
         calibration: CalibrationName = "auto",
-        sample: int = 4096,
+        keep_documents: int = 4096,
         tag_fields: str | Sequence[str] | None = None,
         categorical: str | Sequence[str] | None = None,
         count: str | Sequence[str] | None = None,
@@ -359,8 +373,8 @@ class TextClassifier:
         `nbtext.settings.READING` in ``reading``. An unreadable document has an answer with its
         problem; with ``on_error="skip"`` it is skipped and passed to ``on_problem``, with
         ``on_error="fail"`` it raises `DocumentError`. The other arguments are the arguments of
-        `fit_corpus` and `answer`. If a file ends too early, `PathError` is raised after the answers
-        to the documents before the end.
+        `fit_corpus` and `predict_records`. If a file ends too early, `PathError` is raised after
+        the answers to the documents before the end.
         """
         from nbtext.corpus.collection import Corpus, ignore
         from nbtext.corpus.detection.formats import choose_reading
@@ -554,7 +568,7 @@ class TextClassifier:
         """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
         return self._score_texts(texts, lambda scored: scored.scores)
 
-    def answer(
+    def predict_records(
         self,
         texts: Iterable[Text],
         rule: DecisionRule = DecisionRule(),
@@ -584,6 +598,9 @@ class TextClassifier:
                 sets=sets,
             )
         )
+
+    answer = predict_records
+    """Alias of `predict_records`."""
 
     def explain(self, texts: Iterable[Text], against: str | None = None) -> list[ExplainedDocument]:
         """Explain the class of each text by the nats that each word adds to its log odds.

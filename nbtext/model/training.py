@@ -322,13 +322,14 @@ def compute_held_out_posteriors(model: FittedModel) -> HeldOutPosteriors:
         raise UsageError(
             f"--classifier {settings.classifier} kept no predictions of held-out documents, so "
             "coverage and precision cannot be guaranteed",
-            hint="train it again, with calibration and --set sample=N above 0",
+            hint="train it again, with calibration and --set keep-documents=N above 0",
         )
     sample = remove_dropped_terms(model.counts.sample.documents, statistics, parameters, settings)
     sample = limit_sample(sample, statistics)
     if not len(sample):
         raise UsageError(
-            "the model has no documents to hold out", hint="train with --set sample=N above 0"
+            "the model has no documents to hold out",
+            hint="train with --set keep-documents=N above 0",
         )
     training = _build_selecting_training(statistics, parameters, settings, sample)
     classifier_class = select_classifier_class(statistics, settings)
@@ -541,7 +542,7 @@ def _select_top_terms(training: Training) -> Mask:
     ranking = rank_terms(
         training.estimate_language_models(statistics),
         compute_class_prior(settings.class_prior, statistics),
-        settings.by,
+        settings.criterion,
         settings.top,
     )
     selected = np.zeros_like(training.selected)

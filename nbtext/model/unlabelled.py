@@ -196,7 +196,9 @@ def fit_seeds_only(seeds: SeedTerms, settings: Settings) -> tuple[CorpusCounts, 
     table = CountTable.empty(Vocabulary.from_terms([]), classes)
     if settings.needs_log_sums:
         table = replace(table, cell_logs=np.empty(0, np.int64))
-    empty_counts = CorpusCounts(table, DocumentSample.from_documents(NO_DOCUMENTS, settings.sample))
+    empty_counts = CorpusCounts(
+        table, DocumentSample.from_documents(NO_DOCUMENTS, settings.keep_documents)
+    )
     counts, _, _ = empty_counts.widen(build_seed_vocabulary(seeds))
     smoothing = MultinomialNaiveBayes.DEFAULT_PSEUDO_COUNT
     if isinstance(settings.smoothing, float):

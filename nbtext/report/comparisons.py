@@ -93,7 +93,7 @@ def print_comparison(result: ComparisonResult, name_a: str, name_b: str) -> None
         ("A wrong", f"{table.only_b_right:,}", f"{table.both_wrong:,}"),
     )
     changes = ""
-    if result.changed:
+    if result.disagreements:
         most_frequent = result.changes[:MAX_CHANGES]
         changes = format_table(CHANGE_COLUMNS, most_frequent, "most frequent changes")
     print_blocks(
@@ -131,7 +131,9 @@ def _describe_differences(result: ComparisonResult) -> list[str]:
             titles = f"{', '.join(first_titles)} and {titles}"
         sentences.append(f"Beyond chance they do not differ in {titles}.")
     documents = format_quantity(result.n, "document")
-    sentences.append(f"A and B predict different labels for {result.changed:,} of {documents}.")
+    sentences.append(
+        f"A and B predict different labels for {result.disagreements:,} of {documents}."
+    )
     return sentences
 
 
@@ -178,7 +180,7 @@ def _print_trials(result: Mapping[str, Any]) -> None:
     """
     trials = result["settings"]
     chosen_trial = result["chosen"]
-    columns = _choose_trial_columns(trials, chosen_trial, result["for"])
+    columns = _choose_trial_columns(trials, chosen_trial, result["metric"])
     tables = []
     # The trials of a stage are neighbours.
     stages = groupby(trials, lambda trial: (trial["documents"], trial["folds"]))
@@ -202,7 +204,7 @@ def _print_trials(result: Mapping[str, Any]) -> None:
 
 def _summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
     """Return names and values of the search: method, sizes, model, and corrected estimate."""
-    goal = result["for"]
+    goal = result["metric"]
     folds = format_quantity(result["folds"], "fold")
     model = "none: the search was interrupted"
     if result["model"]:
@@ -501,9 +503,9 @@ def write_prevalence(
     if drift is not None:
         record["drift"] = {name: metric.distance for name, metric in drift.metrics.items()}
     if column is not None:
-        record["by"] = {column: result.by}
+        record["groups"] = {column: result.groups}
         row_heading = column
-        rows = result.by
+        rows = result.groups
     records = [{row_heading: name, **row._asdict()} for name, row in rows.items()]
     write_result(
         output,
@@ -526,10 +528,10 @@ def _print_prevalence(result: PrevalenceResult, column: str | None) -> None:
     ]
 
     group_table = ""
-    if column is not None and result.by:
+    if column is not None and result.groups:
         column_labels = labels[:MAX_CLASS_COLUMNS]
         rows = []
-        for value, group in result.by.items():
+        for value, group in result.groups.items():
             proportions = [_format_proportion(group.prevalence[label]) for label in column_labels]
             rows.append((value, f"{group.documents:,}", *proportions))
         headings = (column, "documents", *column_labels)

@@ -208,9 +208,9 @@ def _list_main_metrics(
         "documents": f"{result.n:,}",
         "accuracy": _format_metric(result, "accuracy", interval_name="95 % interval "),
     }
-    has_abstained = result.coverage is not None and result.coverage < 1
+    has_abstained = result.answered is not None and result.answered < 1
     if has_abstained:
-        metrics["answered"] = f"{_format_metric(result, 'coverage')} of the documents"
+        metrics["answered"] = f"{_format_metric(result, 'answered')} of the documents"
         answered_accuracy = _format_metric(result, "answered_accuracy", placeholder="none")
         metrics["accuracy of those"] = answered_accuracy
     metrics["macro F1"] = _format_metric(result, "macro_f1")

@@ -1,4 +1,4 @@
-"""The ledger of a model: fingerprints and labels of the documents that were added with `--once`.
+"""The ledger of a model: fingerprints and labels of documents that were not added twice.
 
 The ledger is the last section of a model file, with these bytes::
 

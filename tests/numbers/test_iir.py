@@ -111,11 +111,11 @@ def reuters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the 801,948 documents, with no sample."""
     path: Path = tmp_path_factory.mktemp("reuters") / "nbtext.joblib"
     parts = [
-        times(fitted([(label, text)], sample=0, smoothing=1).counts, n)
+        times(fitted([(label, text)], keep_documents=0, smoothing=1).counts, n)
         for (label, text), n in EXPORT.items()
     ]
     counts = parts[0] + parts[1] + parts[2] + parts[3]
-    TextClassifier(**PLAIN, sample=0, smoothing=1).learn(counts).save(str(path))
+    TextClassifier(**PLAIN, keep_documents=0, smoothing=1).learn(counts).save(str(path))
     return path
 
 
@@ -132,7 +132,7 @@ def test_scores_of_export_in_examples_13_3_and_13_4_match_the_book(
     """Mutual information is printed in bits; nbtext has nats."""
     assert in_json("inspect -o json -m", reuters)["documents"] == 801_948
     ((_, term, score, label),) = succeed(
-        "select-features --by", criterion, "-o", "tsv", "-m", reuters
+        "select-features --criterion", criterion, "-o", "tsv", "-m", reuters
     ).rows
     assert (term, label) == ("export", "poultry")
     assert float(score) == wanted
