@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from nbtext.evaluation.drift_log import MetricDrift
+    from nbtext.evaluation.drift_log import DriftRun, MetricDrift
 
 
 @declarations.option_record
@@ -87,7 +87,6 @@ def command(options: DriftOptions) -> int:
       nbtext drift drift.log --output jsonl
     """
     from nbtext.evaluation.drift_log import (
-        find_sudden_changes,
         pool_runs,
         read_history,
         take_newest_runs,
@@ -112,7 +111,30 @@ def command(options: DriftOptions) -> int:
     run_drifts = [pool_runs([run]) for run in runs]  # a pool of one run is its drift
     write_drift_history(options.output, run_drifts, pooled_drift, n_skipped_runs)
 
-    if gates and pooled_drift is not None and pooled_drift.runs < options.n_required_runs:
+    newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
+    if pooled_drift is None:
+        failures = _find_gate_failures(newest_drift.metrics, gates)
+        gate_status = report_gate_failures(failures)
+    else:
+        gate_status = _check_pooled_runs(pooled_drift, newest_drift, gates, options)
+    if gate_status is not None:
+        return gate_status
+    return 1 if problems else 0
+
+
+def _check_pooled_runs(
+    pooled_drift: DriftRun,
+    newest_drift: DriftRun,
+    gates: Sequence[tuple[str, float]],
+    options: DriftOptions,
+) -> int | None:
+    """Report the gates that combined runs, or a sudden change of the newest run, do not meet.
+
+    Return the exit status, or None if the gates are met.
+    """
+    from nbtext.evaluation.drift_log import find_sudden_changes
+
+    if gates and pooled_drift.runs < options.n_required_runs:
         required = format_quantity(options.n_required_runs, "run")
         emit(
             f"too few runs for --fail-over: {pooled_drift.runs}; it needs {required}",
@@ -120,20 +142,13 @@ def command(options: DriftOptions) -> int:
             hint="see --min-runs",
         )
         return TOO_FEW_RUNS_STATUS
-    newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
-    if pooled_drift is None:
-        failures = _find_gate_failures(newest_drift.metrics, gates)
-    else:
-        # The earlier runs would hide a sudden change.
-        sudden_changes = find_sudden_changes(newest_drift)
-        failures = chain(
-            _find_gate_failures(pooled_drift.metrics, gates),
-            _find_gate_failures(sudden_changes, gates, suffix=" in the newest run"),
-        )
-    gate_status = report_gate_failures(failures)
-    if gate_status is not None:
-        return gate_status
-    return 1 if problems else 0
+    # The earlier runs would hide a sudden change.
+    sudden_changes = find_sudden_changes(newest_drift)
+    failures = chain(
+        _find_gate_failures(pooled_drift.metrics, gates),
+        _find_gate_failures(sudden_changes, gates, suffix=" in the newest run"),
+    )
+    return report_gate_failures(failures)
 
 
 def _parse_time(text: str) -> datetime:
