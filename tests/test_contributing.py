@@ -173,7 +173,7 @@ def check_the_format(done: dict[str, Done]) -> None:
     answers = [row.split("\t")[:2] for row in done["classify dashes"].out.splitlines()]
     assert answers == [["pets.dash:1", "cats"], ["pets.dash:2", "dogs"], ["pets.dash:3", "dogs"]]
     assert json.loads(done["evaluate dashes"].out)["n"] == 1
-    assert "dashes (label - text)" in " ".join(done["train help"].out.split())
+    assert "dashes: label - text" in " ".join(done["train help"].out.split())
 
 
 def check_the_metric(done: dict[str, Done]) -> None:

@@ -164,12 +164,14 @@ def expand_combinations(
         name, equals_sign, text_list = argument.partition("=")
         written_name = name.removeprefix("--").replace("-", "_")
         parameter = PARAMETERS.get(RENAMED_PARAMETERS.get(written_name, written_name))
-        if parameter is None or not equals_sign:
+        if parameter is None:
             keys = [parameter.key for parameter in TRAINING]
             raise UsageError(
-                f"--try does not know {argument!r}{did_you_mean(name, keys)}",
+                f"--try does not know {name!r}{did_you_mean(name, keys)}",
                 hint=f"use NAME=A,B with one of {', '.join(keys)}",
             )
+        if not equals_sign:
+            raise UsageError(f"--try {name} needs values", hint=f"write --try {name}=A,B")
         if parameter.name in ranges:
             raise UsageError(
                 f"--try {parameter.key} is given twice", hint="put all its values into one"
