@@ -89,8 +89,8 @@ def command(
     Brier score are sums over labels; the calibration error is for the most probable label.
 
     A model keeps a sample of its training documents. A warning reports test texts that are in this
-    sample. --check-leakage checks all training documents, and reports texts that have the same words
-    with the same counts, in any order and case.
+    sample. --check-leakage checks all training documents, and reports texts that have the same
+    words with the same counts, in any order and case.
 
     A line of --errors has id, truth, answer, probability, and the terms that favour the predicted
     class most, each with its contribution in nats (natural logarithms).

@@ -51,7 +51,8 @@ class GateOptions:
     )
     fail_under_interval: bool = declarations.option(
         "--fail-under-interval",
-        "Compare VALUE with the lower end of the metric's 95 % interval, for --fail-over with the upper end.",
+        "Compare VALUE with the lower end of the metric's 95 % interval, for --fail-over with the "
+        "upper end.",
         group="answer",
     )
     """Whether all gates use intervals, those of ``--fail-over`` too."""

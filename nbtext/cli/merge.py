@@ -32,8 +32,8 @@ def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
 
     The models must have the same language, stop words, stemmer, n-grams, attribute columns and
     number of kept documents. The first model decides all other settings. A document of two models
-    counts twice. The ledgers of nbtext train --deduplicate (lists of documents) are joined too. If a model
-    was pruned, only the terms of the pruned model remain.
+    counts twice. The ledgers of nbtext train --deduplicate (lists of documents) are joined too. If
+    a model was pruned, only the terms of the pruned model remain.
 
     \b
     Examples:
@@ -62,8 +62,8 @@ def command(options: MergeOptions, replacement: ReplacementOptions) -> None:
         )
         names = ", ".join(source.path for source in without_ledger)
         messages.warn(
-            f"{names}: no usable ledger, so nbtext update --skip-known may add its documents again: "
-            f"{format_quantity(n_documents, 'document')}"
+            f"{names}: no usable ledger, so nbtext update --skip-known may add its documents "
+            f"again: {format_quantity(n_documents, 'document')}"
         )
     if merged.n_repeated:
         messages.warn(

@@ -30,7 +30,9 @@ class DecisionOptions:
 
     costs: str | None = declarations.option(
         "--costs",
-        "Predict the class with the least expected cost. FILE is TOML: a table [TRUE-CLASS] has lines PREDICTED-CLASS = COST, and abstain = COST for no prediction. With several labels per document, a table [LABEL] has the lines missed = COST and false = COST.",
+        "Predict the class with the least expected cost. FILE is TOML: a table [TRUE-CLASS] has "
+        "lines PREDICTED-CLASS = COST, and abstain = COST for no prediction. With several labels "
+        "per document, a table [LABEL] has the lines missed = COST and false = COST.",
         group="answer",
         type=INPUT_PATH,
     )

@@ -26,7 +26,8 @@ class PruneOptions(shared_options.ModelOptions):
     )
     ledger: bool = declarations.option(
         "--ledger",
-        "Remove the ledger (the list of documents of nbtext train --deduplicate), before you share the model.",
+        "Remove the ledger (the list of documents of nbtext train --deduplicate), before you "
+        "share the model.",
         group="model",
     )
 

@@ -355,7 +355,8 @@ class RelabelledDocumentOptions(DocumentOptions):
 
     relabel: str | None = declarations.option(
         "--relabel",
-        "Replace labels of CORPUS by the corrected labels in FILE, which nbtext label --review wrote. CORPUS itself does not change.",
+        "Replace labels of CORPUS by the corrected labels in FILE, which nbtext label --review "
+        "wrote. CORPUS itself does not change.",
         group="documents",
         type=INPUT_PATH,
     )

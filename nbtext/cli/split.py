@@ -79,10 +79,11 @@ class SplitOptions:
 def command(documents: TrainingCorpusOptions, options: SplitOptions) -> None:
     """Divide labelled documents into a training file and a test file.
 
-    CORPUS is one file of csv, tsv or jsonl, or one folder with a sub-folder for each class. NAME.csv
-    becomes NAME-train.csv and NAME-test.csv; their rows are copied byte for byte, each after the
-    header of the file. For a folder, the files are tables of paths and labels, NAME-train.csv and
-    NAME-test.csv, which train reads with --file-column file. Files that exist are not overwritten.
+    CORPUS is one file of csv, tsv or jsonl, or one folder with a sub-folder for each class.
+    NAME.csv becomes NAME-train.csv and NAME-test.csv; their rows are copied byte for byte, each
+    after the header of the file. For a folder, the files are tables of paths and labels,
+    NAME-train.csv and NAME-test.csv, which train reads with --file-column file. Files that exist
+    are not overwritten.
 
     Each class has the proportion --test of its documents in the test file. Documents with equal
     texts are in one file, or an evaluation would be too good. Documents that cannot be read are

@@ -80,8 +80,9 @@ def unlabelled_field(help_suffix: str = "", **attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_unlabelled`."""
     return declarations.common_option(
         "--unlabelled",
-        "Also train on documents of PATH without labels, if labelled documents that are held out of training are then predicted better. Repeat the option for each path."
-        f" {help_suffix}".rstrip(),
+        "Also train on documents of PATH without labels, if labelled documents that are held out "
+        "of training are then predicted better. Repeat the option for each path. "
+        f"{help_suffix}".rstrip(),
         group="documents",
         multiple=True,
         metavar="PATH",
