@@ -54,20 +54,21 @@ class Moments(NamedTuple):
         ``values`` are the numbers of the documents, shape (n_docs, n_columns), nan if missing.
         ``classes`` are their class numbers, shape (n_docs,).
         """
-        moments = cls.zero(n_classes, values.shape[1])
-        for column in range(values.shape[1]):
-            is_present = ~np.isnan(values[:, column])
-            x = values[is_present, column]
-            x_classes = classes[is_present]
-            moments.documents[:, column] = np.bincount(x_classes, minlength=n_classes)
-            moments.sums[:, column] = _sum_exactly(x, x_classes, n_classes)
-            # x = high + low, so x² = high² + 2·high·low + low². Each product is an exact float.
-            high = SPLITTER * x - (SPLITTER * x - x)
-            low = x - high
-            products = np.concatenate((high * high, 2 * high * low, low * low))
-            product_classes = np.tile(x_classes, 3)
-            moments.squares[:, column] = _sum_exactly(products, product_classes, n_classes)
-        return moments
+        n_columns = values.shape[1]
+        rows, columns = np.nonzero(~np.isnan(values))
+        x = values[rows, columns]
+        cells = classes[rows] * n_columns + columns  # one number for class and column
+        n_cells = n_classes * n_columns
+        # x = high + low, so x² = high² + 2·high·low + low². Each product is an exact float.
+        high = SPLITTER * x - (SPLITTER * x - x)
+        low = x - high
+        products = np.concatenate((high * high, 2 * high * low, low * low))
+        shape = (n_classes, n_columns)
+        return cls(
+            np.bincount(cells, minlength=n_cells).reshape(shape),
+            _sum_exactly(x, cells, n_cells).reshape(shape),
+            _sum_exactly(products, np.tile(cells, 3), n_cells).reshape(shape),
+        )
 
     def add(self, other: Moments) -> Moments:
         """Return the moments of both corpora, which have the same classes and columns."""
@@ -153,18 +154,27 @@ def _sum_exactly(values: Floats, groups: Ints, n_groups: int) -> AnyArray:
     ``groups`` are the group numbers of the values, shape (n,). The significands of each group and
     exponent are summed as whole numbers, so the sums are exact for fewer than 2³⁶ values.
     """
+    sums = np.full(n_groups, Fraction(0), object)
+    if not values.size:
+        return sums
     fractions, exponents = np.frexp(values)
     significands = np.ldexp(fractions, SIGNIFICAND_BITS).astype(np.int64)
-    keys, indices = np.unique(np.stack((groups, exponents)), axis=1, return_inverse=True)
+    min_exponent = int(exponents.min())
+    shifts = exponents.astype(np.int64) - min_exponent
+    n_shifts = int(shifts.max()) + 1
+    keys, indices = np.unique(groups * n_shifts + shifts, return_inverse=True)
     # A sum of significands may overflow, so their upper and lower bits are summed separately.
-    upper_sums = np.zeros(keys.shape[1], np.int64)
-    lower_sums = np.zeros(keys.shape[1], np.int64)
+    upper_sums = np.zeros(keys.size, np.int64)
+    lower_sums = np.zeros(keys.size, np.int64)
     np.add.at(upper_sums, indices, significands >> HALF_BITS)
     np.add.at(lower_sums, indices, significands & ((1 << HALF_BITS) - 1))
-    sums = np.full(n_groups, Fraction(0), object)
-    key_groups, key_exponents = keys.tolist()
-    rows = zip(key_groups, key_exponents, upper_sums.tolist(), lower_sums.tolist(), strict=True)
-    for group, exponent, upper, lower in rows:
-        significand = (upper << HALF_BITS) + lower
-        sums[group] += significand * Fraction(2) ** (exponent - SIGNIFICAND_BITS)
+    # Sums in units of 2^(min_exponent − SIGNIFICAND_BITS). They may be larger than 64 bits.
+    whole_sums = [0] * n_groups
+    for key, upper, lower in zip(
+        keys.tolist(), upper_sums.tolist(), lower_sums.tolist(), strict=True
+    ):
+        group, shift = divmod(key, n_shifts)
+        whole_sums[group] += ((upper << HALF_BITS) + lower) << shift
+    unit = Fraction(2) ** (min_exponent - SIGNIFICAND_BITS)
+    sums[:] = [whole_sum * unit for whole_sum in whole_sums]
     return sums
