@@ -17,6 +17,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from nbtext.errors import DocumentError
+from nbtext.settings import expand_column_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -240,8 +241,8 @@ class Attributes(NamedTuple):
         categorical = _split_columns(reading.categorical)
         return cls(
             categorical=tuple(DECLARED_SIZE.sub("", column) for column in categorical),
-            counts=_split_columns(reading.count),
-            numeric=_split_columns(reading.numeric),
+            counts=_split_number_columns(reading.count),
+            numeric=_split_number_columns(reading.numeric),
         )
 
     @property
@@ -275,6 +276,11 @@ def _split_columns(setting: str | None) -> Columns:
     if not setting:
         return ()
     return tuple(setting.split(","))
+
+
+def _split_number_columns(setting: str | None) -> Columns:
+    """Return the columns, with each range such as ``e0-e383`` expanded."""
+    return tuple(chain.from_iterable(map(expand_column_range, _split_columns(setting))))
 
 
 def parse_declared_sizes(reading: Reading) -> list[int | None]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import field, fields, replace
 from functools import cache, partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Self, get_args
 
 from nbtext.errors import ModelError, PathError, UsageError, did_you_mean
@@ -240,6 +240,33 @@ def check_columns(value: object) -> str:
     if is_repeated or not all(map(str.isprintable, columns)):
         raise ValueError("names or numbers of columns with commas between them, none twice")
     return ",".join(columns)
+
+
+_COLUMN_RANGE = re.compile(r"(?P<prefix>.*?)(?P<first>\d{1,6})-(?P=prefix)(?P<last>\d{1,6})")
+
+
+def expand_column_range(column: str) -> list[str]:
+    """Return the columns of a range, or the column alone if it is none.
+
+    >>> expand_column_range("e8-e10"), expand_column_range("x-ray")
+    (['e8', 'e9', 'e10'], ['x-ray'])
+    """
+    match = _COLUMN_RANGE.fullmatch(column)
+    if match is None:
+        return [column]
+    width = len(match["first"]) if match["first"].startswith("0") else 0  # as in e00-e99
+    numbers = range(int(match["first"]), int(match["last"]) + 1)
+    return [f"{match['prefix']}{number:0{width}}" for number in numbers]
+
+
+def check_number_columns(value: object) -> str:
+    """Check for columns as `check_columns` does, or for ranges of columns such as ``e0-e383``."""
+    items = check_columns(value)
+    ranges = [expand_column_range(item) for item in items.split(",")]
+    if not all(ranges):
+        raise ValueError("a range such as e0-e383, the smaller number first")
+    check_columns(",".join(chain.from_iterable(ranges)))
+    return items
 
 
 def check_condition(value: object) -> str:
@@ -881,6 +908,7 @@ _declare_analysis = partial(declare, group="words", affects="terms")
 _declare_gaussian = partial(declare, only_for="gaussian", is_rare=True)
 _declare_column = partial(declare, None, "COLUMN", check_column)
 _declare_columns = partial(declare, None, "COLUMNS", check_columns)
+_declare_number_columns = partial(declare, None, "COLUMNS", check_number_columns)
 
 
 def _iterate_file_values(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -1086,11 +1114,12 @@ class Reading(SettingsBase):
         "face=6 for a die. With --categorical, --count or --numeric, text is read only if "
         "--text-column is given.",
     )
-    count: str | None = _declare_columns(
-        "Columns of whole numbers from 0. Otherwise like --categorical."
+    count: str | None = _declare_number_columns(
+        "Columns of whole numbers from 0, or ranges of columns. Otherwise like --categorical."
     )
-    numeric: str | None = _declare_columns(
-        "Columns of real numbers. Otherwise like --categorical. An empty cell is an unknown value."
+    numeric: str | None = _declare_number_columns(
+        "Columns of real numbers, or ranges of columns such as e0-e383. Otherwise like "
+        "--categorical. An empty cell is an unknown value."
     )
     weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "
