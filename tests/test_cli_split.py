@@ -58,7 +58,7 @@ def test_rows_are_copied_byte_for_byte(tmp_path: Path) -> None:
     table = b'\xef\xbb\xbf"label";text\r\na;"one\r\ntwo; ""three"""\r\n\r\nb;caf\xe9\nb;"x"\na;last'
     write("t.csv", table)
     notes = nbtext("split t.csv --delimiter ; --test 0.5 -v").notes
-    assert "nbtext: ./t-train.csv: 2 documents" in notes
+    assert "nbtext: t-train.csv: 2 documents" in notes
     header, *rows = b'\xef\xbb\xbf"label";text\r\n', b'a;"one\r\ntwo; ""three"""\r\n', b"b;caf\xe9\n", b'b;"x"\n', b"a;last"  # fmt: skip
     parts = [content("t-train.csv"), content("t-test.csv")]
     assert all(part.startswith(header) for part in parts)
@@ -213,7 +213,7 @@ def test_compressed_public_table_is_divided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("t.csv", 4, "./t-test.csv: exists already; choose another folder with --to"),
+        ("t.csv", 4, "t-test.csv: exists already; choose another folder with --to"),
         ("t.csv --to lines.txt", 4, "lines.txt: file exists"),
         ("t.csv t.csv", 2, "split needs one file or folder"),
         ("-", 2, "split needs one file or folder"),

@@ -149,7 +149,10 @@ def _name_targets(path: str, reading: Reading, folder: str) -> dict[str, str]:
         raise UsageError(
             f"split cannot divide {reading.format}", hint="use csv, tsv, jsonl, or a folder"
         )
-    targets = {part: os.path.join(folder, f"{name}-{part}{suffix}") for part in (TRAINING, TEST)}
+    targets = {
+        part: os.path.normpath(os.path.join(folder, f"{name}-{part}{suffix}"))
+        for part in (TRAINING, TEST)
+    }
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as problem:
