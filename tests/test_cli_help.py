@@ -312,7 +312,7 @@ def test_examples_in_the_help_run(command: str, trained: Path, tmp_path: Path) -
 def test_help_smoothing_names_the_values_that_auto_compares() -> None:
     said = " ".join(succeed("help smoothing").text.split())
     assert (
-        f"evidence, or {', '.join(f'{each:g}' for each in SMOOTHING_ALTERNATIVES[:-1])} or {SMOOTHING_ALTERNATIVES[-1]:g} if it predicts held-out documents"
+        f"evidence; but {', '.join(f'{each:g}' for each in SMOOTHING_ALTERNATIVES[:-1])} or {SMOOTHING_ALTERNATIVES[-1]:g} if this A predicts held-out documents"
         in said
     )
     for value in ("auto", "evidence", "leave-one-out", "FILE"):

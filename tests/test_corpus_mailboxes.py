@@ -292,7 +292,7 @@ def test_subfolders_of_a_single_maildir_are_classes(tmp_path: Path) -> None:
             "Work.Reports",
         ]
     shown = succeed("doctor Maildir").text
-    assert "5 classes: Junk 2, " in shown
+    assert "5 classes: Junk (2), " in shown
     assert "no messages" not in shown
     assert [row[0] for row in succeed("classify Maildir -m m").rows] == ["Maildir/cur/0.host:2,S"]
     assert {document.label for document in documents(path, path / ".Junk")} == {"Maildir", "Junk"}

@@ -63,7 +63,7 @@ def test_clean_corpus_has_no_findings(tmp_path: Path) -> None:
         "unreadable": 0, "first_unreadable": [], "not_utf8": 0,
     }  # fmt: skip
     shown = succeed("doctor c.csv").text
-    assert "2 classes: cats 10, dogs 10" in shown
+    assert "2 classes: cats (10), dogs (10)" in shown
     assert "→" not in shown
     assert (
         list_warnings_of(
@@ -103,7 +103,7 @@ FOUND: dict[str, tuple[str, str | bytes, tuple[str, str, str]]] = {
     ),
     "small classes": (
         "c.csv", table(more=f"fish,it swims\n{fillers('birds', MIN_CLASS_DOCUMENTS - 1)}"),
-        ("classes", "2 classes with fewer than 5 documents: birds 4, fish 1", "add documents, join such classes, or remove them"),
+        ("classes", "2 classes with fewer than 5 documents: birds (4), fish (1)", "add documents, join such classes, or remove them"),
     ),
     "similar labels": (
         "c.csv", table(labels=["cats", "dogs", "Cats", "dogs "]),
@@ -212,7 +212,7 @@ def test_multi_label_documents_are_counted_by_label(tmp_path: Path) -> None:
     path = write("c.csv", table([*CLEAN, *CLEAN], labels=["a;b", "b", "", "", "a;b;A"]))
     assert sizes(path, "--label-separator", ";")["class_sizes"] == {"b": 24, "a": 16, "A": 8}
     assert (
-        "classes\tok\t3 classes: b 24, a 16, A 8; 1.20 labels a document"
+        "classes\tok\t3 classes: b (24), a (16), A (8); 1.20 labels a document"
         in nbtext("doctor c.csv --label-separator ; -o tsv").text
     )
     assert [
