@@ -524,7 +524,7 @@ def _get_offered_traits(settings: Settings) -> frozenset[Trait]:
         raise UsageError(
             f"--classifier {settings.classifier} cannot be used with --weighting "
             f"{settings.weighting}",
-            hint=f"use {', '.join(weightings)}",
+            hint=f"use --weighting {' or '.join(weightings)}",
         )
     offered = frozenset(weightings[settings.weighting])
     if settings.classifier != AVERAGE:

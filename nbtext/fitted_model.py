@@ -140,7 +140,7 @@ class PairedTest:
 
     def __str__(self) -> str:
         direction = "lower" if self.gain >= 0 else "higher"
-        return f"held-out log loss {abs(self.gain):.3g} ± {self.error:.2g} {direction}"
+        return f"{abs(self.gain):.3g} ± {self.error:.2g} {direction}"
 
     @property
     def needs_more_documents(self) -> bool:
@@ -180,12 +180,16 @@ class Choices:
 
         >>> choices = Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096))
         >>> choices.stop_words_description
-        'kept: held-out log loss 0.0967 ± 0.011 lower with them'
+        'kept, because held-out log loss is 0.0967 ± 0.011 lower with stop words'
         """
         if not self.stop_words:
             return ""
         action = "kept" if self.stop_words_kept else "dropped"
-        return f"{action}: {self.stop_words} with them"
+        is_lower = self.stop_words.gain >= 0
+        # The difference speaks for the other choice, but is too small.
+        is_insufficient = is_lower != self.stop_words_kept
+        adverb = "only " if is_insufficient else ""
+        return f"{action}, because held-out log loss is {adverb}{self.stop_words} with stop words"
 
     @property
     def unspaced_description(self) -> str:
@@ -193,18 +197,19 @@ class Choices:
 
         >>> choices = Choices(sides=("words",), unspaced=PairedTest(0.05, 0.01, 400))
         >>> choices.unspaced_description
-        'words: held-out log loss 0.05 ± 0.01 lower than with pairs'
+        'words, because held-out log loss is 0.05 ± 0.01 lower than with pairs'
         """
         if not self.unspaced or self.sides == (PAIRS,):
             return ""
-        return f"{' and '.join(self.sides)}: {self.unspaced} than with pairs"
+        segmentations = " and ".join(self.sides)
+        return f"{segmentations}, because held-out log loss is {self.unspaced} than with pairs"
 
     @property
     def smoothing_description(self) -> str:
         """The gain of the chosen pseudo-count, or "" if no test decided."""
         if self.pseudo_count is None or self.smoothing is None:
             return ""
-        return f"{self.smoothing} than by evidence"
+        return f"because held-out log loss is {self.smoothing} than with --smoothing evidence"
 
 
 NO_CHOICES = Choices()

@@ -773,7 +773,15 @@ def _format_pseudo_count(match: re.Match[str]) -> str:
     return str(check_pseudo_counts(match[0])).removesuffix(".0")
 
 
-OPTION_GROUPS = ("documents", "words", "model", "answer", "output", "process")
+OPTION_GROUPS = (
+    "documents",
+    "words",
+    "model",
+    "prediction",
+    "evaluation",
+    "output",
+    "process",
+)
 """The panels of a command's help, in order."""
 
 
@@ -1007,20 +1015,20 @@ class Reading(SettingsBase):
         "auto",
         "NAME",
         _OneOf("auto", *FORMATS),
-        f"Layout of the corpus: {', '.join(FORMATS)}. auto: detect it from the directory and the "
-        f"name, in training also from the first line. {_FORMAT_DESCRIPTIONS}.",
+        f"Layout of the corpus: {', '.join(FORMATS)}. auto: detect it by the names of files "
+        f"and directories, in training also by first lines. {_FORMAT_DESCRIPTIONS}.",
         common=True,
     )
     document: str = declare(
         "auto",
         "KIND",
         _OneOf("auto", "text", "html", "mail", KIND_BY_NAME),
-        f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. html: count the text "
-        f"that a browser shows; mail: count the chosen headers and the text parts; {KIND_BY_NAME}: "
-        "mail for files .eml and .emlx, html for .html, .htm and .xhtml, text for other files. "
-        "auto: the kind of the files of dir if their names show only one kind, else "
-        f"{KIND_BY_NAME}; for --file-column {KIND_BY_NAME}; in other formats text. mbox and "
-        "maildir always contain mail.",
+        f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. auto: with --format "
+        f"dir, the kind of all files if their names show only one, else {KIND_BY_NAME}; with "
+        f"--file-column, {KIND_BY_NAME}; with other formats, text. html: count the text that a "
+        f"browser shows; mail: count the chosen headers and the text parts; {KIND_BY_NAME}: mail "
+        "for files .eml and .emlx, html for .html, .htm and .xhtml, text for other files. mbox "
+        "and maildir always contain mail.",
     )
     headers: str = declare(
         "auto",
@@ -1055,8 +1063,8 @@ class Reading(SettingsBase):
         "Column of the class: a name, or a number from 1. A name means that the table has a header "
         "row. In jsonl this is a key, by default label; in mail a mail header such as "
         "X-Gmail-Labels, which has several labels. By default the column is detected from the "
-        "header row or the values, else it is column 1. Several names, separated by commas, are "
-        "labels: the column of a label has 1 if the document has this label.",
+        "header row or the values, else it is column 1. Several names, separated by commas: each "
+        "is a label and its column, which has 1 if the document has this label.",
         common=True,
     )
     label_pattern: str | None = declare(
@@ -1068,9 +1076,9 @@ class Reading(SettingsBase):
     )
     label_separator: str | None = declare(
         None,
-        "TEXT",
+        "TEXT|list",
         check_text,
-        "Documents have several labels, separated by this text, as in grain;wheat. An empty cell "
+        "Documents have several labels, separated by TEXT, as in grain;wheat. An empty cell "
         "means no labels. White space around labels is dropped. list: each cell is a list in "
         "brackets, as JSON and Python write it.",
     )
@@ -1110,21 +1118,22 @@ class Reading(SettingsBase):
     )
     categorical: str | None = _declare_columns(
         "Columns of categories, separated by commas. Categories are combined with the text as "
-        "independent features. NAME=N declares N different values even if training has fewer: "
-        "face=6 for a die. With --categorical, --count or --numeric, text is read only if "
+        "independent features. NAME=N: the column has N possible values, even if fewer occur in "
+        "training, as in weekday=7. With --categorical, --count or --numeric, text is read only if "
         "--text-column is given.",
     )
     count: str | None = _declare_number_columns(
-        "Columns of whole numbers from 0, or ranges of columns. Otherwise like --categorical."
+        "Columns of whole numbers from 0, combined with the text like --categorical."
     )
     numeric: str | None = _declare_number_columns(
-        "Columns of real numbers, or ranges of columns such as e0-e383. Otherwise like "
-        "--categorical. An empty cell is an unknown value."
+        "Columns of real numbers, combined with the text like "
+        "--categorical. An empty cell is an "
+        "unknown value."
     )
     weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "
         "three decimals: a document of weight 2 counts twice, a document of weight 0 not at all. "
-        "none: no column has weights.",
+        "none (the default in training): each document counts once.",
     )
     header: bool | None = declare(
         None,
@@ -1254,9 +1263,10 @@ ON_ERROR = Parameter(
     "record",
     "WHAT",
     _OneOf(*get_args(OnError)),
-    "What to do with an unreadable document: record, skip or fail. In each case the document is "
-    "reported, and the exit status is 1. record: continue, and in classify print a record with the "
-    "reason; skip: continue without a record; fail: stop, without writing a file or metrics.",
+    "What to do with an unreadable document: record, skip or fail. The document is reported, and "
+    "the exit status is 1, unless --allow-unreadable permits it. record, skip: continue; in "
+    "classify, only record prints a record with the reason. fail: stop, without writing a file or "
+    "metrics.",
 )
 
 ALLOW_UNREADABLE = Parameter(
@@ -1273,9 +1283,9 @@ FILES_FROM = Parameter(
     None,
     "FILE",
     check_text,
-    "Read more CORPUS paths from FILE, one per line. FILE - is standard input; a line - in FILE is "
-    "a file named -. Commands that need classes, such as train, expect a corpus on each line, not "
-    "a single document.",
+    'Read more CORPUS paths from FILE, one per line. FILE "-" is standard input; in FILE, a '
+    'line "-" is a file of this name. Commands that need classes, such as train, expect a corpus '
+    "on each line, not a single document.",
 )
 
 NULL = Parameter(
@@ -1302,8 +1312,9 @@ class Settings(SettingsBase):
         _OneOf(*CLASSIFIERS, aliases=VALUE_ALIASES["classifier"]),
         f"Kind of model: {', '.join(CLASSIFIERS)}. multinomial: naive Bayes on counts; bernoulli: "
         "naive Bayes on the presence of terms; complement: naive Bayes on the counts of all other "
-        "classes; gaussian: discriminant analysis of latent features; logistic: logistic "
-        "regression, slower and often more accurate; average: the weighted mean of several models.",
+        "classes; gaussian: linear discriminant analysis after a singular value decomposition; "
+        "logistic: logistic regression, slower and often more accurate; average: the weighted "
+        "mean of several models.",
         common=True,
     )
     language: str = _declare_analysis(
@@ -1324,11 +1335,11 @@ class Settings(SettingsBase):
         "auto",
         "NAME|FILE",
         _check_stop_words,
-        "Words to ignore: auto, default, a language, none, or a file of words. auto: the list of "
-        "--language, unless held-out documents (not used to train the model) are predicted clearly "
-        "better without the list. With 10 to 49 held-out documents, the list is "
-        "used only if predictions without it are worse; with --ngrams 2 or more, always. default: "
-        "the list of --language.",
+        "Words to ignore: auto, default, a language, none, or a file of words. auto, with 50 or "
+        "more held-out documents (not used to train the model): the list of --language, unless "
+        "predictions without the list are clearly better; with 10 to 49: the list only if "
+        "predictions without it are worse; with fewer, or with --ngrams 2 or more: the list. "
+        "default: always the list of --language.",
         common=True,
     )
     stemmer: str = _declare_analysis(
@@ -1402,7 +1413,7 @@ class Settings(SettingsBase):
         "CRITERION",
         _OneOf(*CRITERIA),
         f"How --top measures information: {', '.join(CRITERIA)}. presence: mutual information of "
-        "the class and whether a document contains the term.",
+        "the class and the presence of the term in a document.",
     )
     weighting: Weighting = declare(
         "counts",
@@ -1423,13 +1434,14 @@ class Settings(SettingsBase):
             expected="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', "
             "all others",
         ),
-        "Pseudo-count added to each count: auto, evidence, leave-one-out, number or file. auto: "
-        "the pseudo-count of evidence, unless another pseudo-count predicts held-out documents "
-        "clearly better. evidence: the number up to 1 that makes the class counts most probable. "
-        "leave-one-out: the number up to 1 that makes held-out documents of the sample (training "
-        "documents in the model file) most probable. A,B: for bernoulli, one number for documents "
-        "with a term and one for documents without. File: each line has a term, or a value of a "
-        "column such as face=1, a tab and a number; the line with * is for all other terms.",
+        "Pseudo-count added to each count: auto, evidence, leave-one-out, number or file. "
+        "auto: as evidence, unless another pseudo-count predicts held-out documents clearly "
+        "better. evidence: the number, at most 1, with the greatest marginal likelihood of the "
+        "term counts. leave-one-out: the number, at most 1, with the greatest leave-one-out "
+        "likelihood of a sample (up to 4,096) of the training documents. A,B (only bernoulli): A "
+        "is added to the number of documents with the term, B to the number without. FILE: each "
+        "line has a term, a value of a column (color=red) or * for all other terms, then a tab "
+        "and a number.",
         common=True,
     )
     prior_shape: PriorShape = declare(
@@ -1514,7 +1526,7 @@ class Settings(SettingsBase):
         ),
         "Prior probabilities of the classes: empirical, uniform, smoothed:A, or a file. "
         "empirical: the class proportions of training; uniform: equal; smoothed:A: the class "
-        "proportions after adding A to the documents of each class. File: each line is a class, a "
+        "proportions after adding A to the documents of each class. FILE: each line is a class, a "
         "tab and a weight.",
     )
     class_weight: ClassWeight | Mapping[str, float] | None = declare(
@@ -1525,18 +1537,19 @@ class Settings(SettingsBase):
             otherwise=partial(_check_label_numbers, minimum=1e-3, maximum=1e6),
             expected="a number from 0.001 by label",
         ),
-        "balanced: give all classes the same weight in training. Each of the D_k documents of "
-        "class k has weight D/(K·D_k), with D documents in K classes. Probabilities are then "
-        "the probabilities of documents drawn equally from all classes.",
+        "balanced: give all classes the same weight in training. With D documents in K classes, "
+        "D_k of them in class k, each document of class k has weight D/(K·D_k). The predicted "
+        "probabilities are then valid if all classes are equally frequent.",
     )
     calibration: CalibrationName = declare(
         "auto",
         "NAME",
         _OneOf(*get_args(CalibrationName), aliases=VALUE_ALIASES["calibration"]),
         "How scores become probabilities: auto or none. auto: scores are divided by a temperature "
-        "that grows with the length of the document, and is fitted to held-out documents of the "
-        "sample. none: scores are not divided. With --set estimate=ml, auto is none.",
-        group="answer",
+        "that grows with the length of the document, and is fitted to held-out training documents. "
+        "none: scores are not divided. With --set estimate=ml (maximum likelihood), auto means "
+        "none.",
+        group="prediction",
     )
     keep_documents: int = declare(
         4096,
@@ -1544,7 +1557,7 @@ class Settings(SettingsBase):
         make_number_check(int, 0, 1 << 20, "a whole number from 0 to 1,048,576"),
         "Keep N training documents in the model, as term counts. Calibration is fitted to them. 0: "
         "keep none.",
-        group="answer",
+        group="prediction",
         affects="counts",
         is_rare=True,
     )

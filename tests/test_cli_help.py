@@ -285,6 +285,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     letters = {
         "letter.txt": "the bin was not emptied",
         "inbox/1": "a street lamp is out",
+        "new-letters/waste-collection/1": "the bin lorry did not come",
+        "new-letters/roads-and-lighting/1": "the lamp in our street is out",
         "messages.txt": "one\ntwo\n",
         "log": "a\nb\n",
     }
@@ -312,7 +314,7 @@ def test_examples_in_the_help_run(command: str, trained: Path, tmp_path: Path) -
 def test_help_smoothing_names_the_values_that_auto_compares() -> None:
     said = " ".join(succeed("help smoothing").text.split())
     assert (
-        f"evidence; but {', '.join(f'{each:g}' for each in SMOOTHING_ALTERNATIVES[:-1])} or {SMOOTHING_ALTERNATIVES[-1]:g} if this A predicts held-out documents"
+        f"as evidence; but {', '.join(f'{each:g}' for each in SMOOTHING_ALTERNATIVES[:-1])} or {SMOOTHING_ALTERNATIVES[-1]:g} if this A predicts held-out documents"
         in said
     )
     for value in ("auto", "evidence", "leave-one-out", "FILE"):

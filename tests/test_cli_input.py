@@ -77,7 +77,7 @@ def test_invalid_file_lists_are_refused(pets: Path, command: str) -> None:
 
 def test_on_error_selects_record_skip_or_fail(pets: Path) -> None:
     corpus(pets / "in", MIXED)
-    why = "binary, not text (control bytes, the first at 0)"
+    why = "binary, not text (first control byte at position 0)"
     note = f"nbtext: in/2.bin: {why}"
     for choice, rows, notes in (
         ([], ["in/1.txt", "in/2.bin", "in/3.txt"], [note]),
@@ -93,7 +93,7 @@ def test_train_and_evaluate_skip_or_fail_on_unreadable_documents(pets: Path) -> 
     succeed("train pets")
     corpus(pets / "pets/dogs", {"3": b"\0"})
     before = content("nbtext.joblib")
-    note = "nbtext: pets/dogs/3: binary, not text (control bytes, the first at 0)"
+    note = "nbtext: pets/dogs/3: binary, not text (first control byte at position 0)"
     assert fail(1, "train pets --on-error fail") == note
     assert fail(1, "evaluate pets --on-error fail") == note
     assert content("nbtext.joblib") == before
@@ -118,7 +118,7 @@ def test_unreadable_document_is_reported_once_and_the_others_are_used(
     whole = nbtext(line)
     corpus(pets, {"in/dogs/bad": b"\0"})
     done = nbtext(line)
-    note = "nbtext: in/dogs/bad: binary, not text (control bytes, the first at 0)"
+    note = "nbtext: in/dogs/bad: binary, not text (first control byte at position 0)"
     assert (done.status, sorted(done.notes), done.out) == (
         1,
         sorted([*whole.notes, note]),

@@ -55,7 +55,7 @@ def test_planted_leaks_are_found_named_and_excluded(planted: Path) -> None:
     leaks = said["leaks"]
     without = f"{leaks['without']['accuracy']:.4f}"
     assert warnings(done) == [
-        f"in the training corpus too: 4 of 30 documents; accuracy without them {without}"
+        f"4 of 30 test documents are also in the training corpus; accuracy without them {without}"
     ]
     assert leaks["found"] == 4
     # directories are read class by class: even rows are in a, odd ones in b
@@ -129,7 +129,9 @@ def test_training_corpus_is_read_with_the_models_settings(tmp_path: Path) -> Non
 
 def test_leakage_of_every_test_document_is_reported(planted: Path) -> None:
     done = nbtext("evaluate train --check-leakage train --output json")
-    assert warnings(done) == ["in the training corpus too: 40 of 40 documents; there is no other"]
+    assert warnings(done) == [
+        "40 of 40 test documents are also in the training corpus; there are no others"
+    ]
     assert len(parse_metrics(done)["leaks"]["examples"]) == 20
 
 
@@ -143,14 +145,14 @@ def test_leakage_of_counted_features_is_found(tmp_path: Path) -> None:
 def test_leakage_is_found_by_the_sample_in_the_model(planted: Path) -> None:
     done = nbtext("evaluate test --output json")
     assert warnings(done) == [
-        "in the training corpus too: 4 of 30 documents; use --check-leakage CORPUS for the metrics without them"
+        "4 of 30 test documents are also in the training corpus; use --check-leakage CORPUS for the metrics without them"
     ]
     assert parse_metrics(done)["sampled_leaks"] == {"checked": 30, "found": 4}
     succeed("train train --keep-documents 20")
     done = nbtext("evaluate train --output json")
     assert parse_metrics(done)["sampled_leaks"] == {"checked": 19, "found": 19}
     assert warnings(done) == [
-        "in the training corpus too: 19 of 19 documents that the model's sample can check; use --check-leakage CORPUS for the metrics without them"
+        "19 of 19 test documents that the model's sample can check are also in the training corpus; use --check-leakage CORPUS for the metrics without them"
     ]
     succeed("train train --keep-documents 0")
     assert parse_metrics(succeed("evaluate train --output json"))["sampled_leaks"]["found"] == 0
@@ -165,7 +167,9 @@ def test_unreadable_training_documents_are_named(planted: Path) -> None:
     corpus(planted, {"train/a/99": b"\0"})
     done = nbtext("evaluate test --check-leakage train")
     assert done.status == 1
-    assert done.notes[0] == "nbtext: train/a/99: binary, not text (control bytes, the first at 0)"
+    assert (
+        done.notes[0] == "nbtext: train/a/99: binary, not text (first control byte at position 0)"
+    )
 
 
 def test_quiet_hides_leakage_warnings_from_a_gate(planted: Path) -> None:

@@ -47,7 +47,7 @@ def test_unreadable_documents_are_json_lines(pets: Path) -> None:
     assert {line.pop("model") for line in lines} == {fingerprint}
     assert lines[3] == {
         "level": "error",
-        "message": "binary, not text (control bytes, the first at 0)",
+        "message": "binary, not text (first control byte at position 0)",
         "document": "bin\x1b[31m\n\u202e",
     }
     assert lines[0]["hint"] == "raise --set max-document-size=SIZE"

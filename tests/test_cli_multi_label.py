@@ -218,7 +218,7 @@ def test_why_not_removes_words_until_the_label_is_predicted(labels_model: Path) 
     [already] = succeed(
         "explain --output tsv --why-not", wanted, "-m", labels_model, "--text", left
     ).rows
-    assert already[1:] == [answer[1], wanted, "", "", "", "answered-so"]
+    assert already[1:] == [answer[1], wanted, "", "", "", "already-predicted"]
 
 
 def test_extra_and_missing_labels_are_suspects(tmp_path: Path) -> None:

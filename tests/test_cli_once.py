@@ -74,7 +74,9 @@ def test_model_without_a_ledger_gets_one_with_a_warning(days: Path) -> None:
     done = nbtext("update c --skip-known")
     assert (done.status, done.notes) == (
         0,
-        ["nbtext: warning: the model had no ledger, so 4 documents may be counted twice"],
+        [
+            "nbtext: warning: the model had no ledger of its 4 documents; if the added documents are among them, they count twice"
+        ],
     )
     succeed("update c --skip-known")
 

@@ -139,11 +139,12 @@ def test_unreadable_documents_are_named_and_the_others_used(tmp_path: Path) -> N
         assert (done.status, len(done.notes)) == (1, 5)
         assert done.notes[0] == "nbtext: c/a/\\x1b[31m\\x0a: cannot read: no such file or directory"
         assert (
-            done.notes[1] == "nbtext: c/b/bad00: binary, not text (control bytes, the first at 0)"
+            done.notes[1]
+            == "nbtext: c/b/bad00: binary, not text (first control byte at position 0)"
         )
         assert (
             done.notes[-1]
-            == "nbtext: 12 more unreadable documents: binary, not text (control bytes, the first at 0)"
+            == "nbtext: 12 more unreadable documents: binary, not text (first control byte at position 0)"
         )
     assert inspect_json(tmp_path)["documents"] == 2
 

@@ -26,7 +26,7 @@ def test_removing_the_listed_words_predicts_the_label(
     for number, of in enumerate(found):
         assert ("remove" in of) != ("why" in of)
         if "why" in of:
-            assert (of["why"] == "answered-so") == (of["label"] == WANTED)
+            assert (of["why"] == "already-predicted") == (of["label"] == WANTED)
             continue
         text = (TEST / "waste-collection" / of["id"].rpartition("/")[2]).read_text(encoding="utf-8")
         gone = of["remove"]["words"]
@@ -46,7 +46,7 @@ def test_removing_the_listed_words_predicts_the_label(
 def test_tsv_has_a_line_per_word(service_desk_model: Path) -> None:
     rows = succeed("why-not", WANTED, TEST, "-m", service_desk_model).rows
     assert {len(row) for row in rows} == {7}
-    assert {row[6] for row in rows} == {"", "answered-so"}
+    assert {row[6] for row in rows} == {"", "already-predicted"}
     assert all((row[6] == "") == bool(row[3] and row[4] and row[5]) for row in rows)
     assert {row[2] for row in rows} == {WANTED}
     assert len({row[0] for row in rows}) == 78

@@ -371,7 +371,7 @@ def test_unreadable_corpus_is_reported(pets: Path) -> None:
     record = in_json("doctor bad")
     assert record["corpus"]["first_unreadable"][0] == {
         "id": "bad/a/1",
-        "error": "binary, not text (control bytes, the first at 0)",
+        "error": "binary, not text (first control byte at position 0)",
     }
     assert [found["result"] for found in record["checks"]] == ["ok", "warning", "ok", "warning"]
     assert "Python" not in succeed("doctor pets").text

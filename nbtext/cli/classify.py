@@ -86,7 +86,7 @@ class ClassifyOptions(shared_options.ModelOptions):
         "--scores",
         "In jsonl, add the log joint probability and the log odds of each class, in nats (natural "
         "logarithms). With --limit, only the N most probable classes have them.",
-        group="answer",
+        group="prediction",
     )
     drift: str | None = declarations.option(
         "--drift",
@@ -97,7 +97,8 @@ class ClassifyOptions(shared_options.ModelOptions):
     )
     lines: bool = declarations.common_option(
         "--lines",
-        "Classify each line of standard input as a document, as soon as the line arrives.",
+        "Classify each line of standard input as a document, as soon as the line arrives "
+        "(--format lines reads files).",
         group="documents",
     )
     batch: bool = declarations.option(
@@ -144,15 +145,16 @@ def command(
     """Print the most probable class of each document and its probability.
 
     CORPUS is any number of files and directories, or - for one document on standard input.
-    Documents are read like the training documents, unless options differ. The output has one record
-    per document, in the order of the input, except for unreadable documents with --on-error skip.
+    Documents are read with the options of training, unless options here differ; labels and weights
+    are ignored. The output has one record per document, in the order of the input, except
+    for unreadable documents with --on-error skip.
 
     If no class is predicted, the class is empty, and the third column (in csv the last column) has
     the reason: low-probability (--min-probability, --costs), low-precision (--min-precision),
     atypical (--min-typicality), empty-set (--coverage: no class is probable enough), no-label (with
     several labels per document: none is probable enough), impossible (every class has probability
-    0), or an error. If the document has no text or no words that the model knows, empty or
-    no-known-terms replaces low-probability, low-precision and no-label.
+    0), or an error. Instead of low-probability, low-precision or no-label, the reason is "empty" if
+    the document has no text, and "no-known-terms" if the model knows none of its words.
 
     With --coverage, the class column lists the classes of the set, most probable first, separated
     by |. The probability column has the probability of the first class. In jsonl, the key labels

@@ -37,7 +37,7 @@ class CompareOptions:
     fail_unless_better: bool = declarations.common_option(
         "--fail-unless-better",
         "Exit with status 6 unless B is right significantly more often than A, by McNemar's test.",
-        group="answer",
+        group="evaluation",
     )
     seed: int = shared_options.seed_field("Seed of the bootstrap.", group="process")
 

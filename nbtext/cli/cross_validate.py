@@ -32,7 +32,7 @@ class FoldOptions:
     )
     repeats: int = declarations.common_option(
         "--repeats",
-        "Repeat the division N times with different folds.",
+        "Draw the folds N times.",
         group="documents",
         type=shared_options.WholeNumber(1),
         default=1,

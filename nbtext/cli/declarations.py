@@ -703,8 +703,8 @@ LOG_FORMAT_OPTION = Option(
     shown_default="text",
     type=Choice(("text", "json")),
     help=(
-        "Format of messages on standard error. json: one object per line, with level, message "
-        "and, if they apply, where, document and hint."
+        "Format of messages on standard error. json: one object per line, with "
+        '"level", "message" and, if they apply, "where", "document" and "hint".'
     ),
 )
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""
@@ -739,7 +739,7 @@ MESSAGE_OPTIONS: Sequence[click.Parameter] = (
         group="process",
         common=True,
         is_flag=True,
-        help="Print notices even without a terminal.",
+        help="Print notices. Without -v, notices are printed only on a terminal.",
     ),
     Option(
         ["-q", "--quiet"], group="process", common=True, is_flag=True, help="Print errors only."

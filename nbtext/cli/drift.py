@@ -44,7 +44,7 @@ class DriftOptions:
         "are checked. With --last or --since, the distances of the combined runs are checked, and "
         "the significant distances of the newest run if it has 30 documents or more. The option "
         "can be repeated.",
-        group="answer",
+        group="evaluation",
         multiple=True,
         metavar="NAME=DISTANCE",
     )
@@ -52,7 +52,7 @@ class DriftOptions:
         "--min-runs",
         "Exit with status 7, instead of a check of --fail-over, if --last or --since combine fewer "
         "than N runs.",
-        group="answer",
+        group="evaluation",
         type=shared_options.WholeNumber(1),
         default=2,
     )

@@ -78,22 +78,23 @@ def command(
     CORPUS has the layout of a training corpus. Labels that the model does not know count as
     mistakes, and are reported. A document without a prediction (--min-probability, --min-precision,
     abstain in --costs) lowers accuracy and recall, not precision. Intervals have 95 % confidence.
-    With --costs and two classes, the output has the likelihood ratio p(text | class) / p(text |
-    other class) above which a class is predicted. --coverage adds the metrics set_coverage (how
+    With --costs and two classes, the output has a threshold for the first class: it is predicted if
+    the likelihood ratio p(text | class) / p(text | other class) is above the threshold. --coverage adds the metrics set_coverage (how
     often the set of classes contains the true class) and set_size (the mean size of the sets).
     --min-precision adds a table: the proportion of documents that get a prediction, and the
     precision of these predictions.
 
     With several labels per document, the accuracy is the proportion of documents with exactly the
-    right labels; precision, recall and F1 compare each label with all other labels. Log loss and
-    Brier score are sums over labels; the calibration error is for the most probable label.
+    right labels; precision, recall and F1 compare, for each label, documents with the label and
+    documents without it. Log loss and Brier score are sums over labels; the calibration error is for the most probable label.
 
     A model keeps a sample of its training documents. A warning reports test texts that are in this
     sample. --check-leakage checks all training documents, and reports texts that have the same
     words with the same counts, in any order and case.
 
-    A line of --errors has id, truth, answer, probability, and the terms that favour the predicted
-    class most, each with its contribution in nats (natural logarithms).
+    A line of --errors has id, truth (true class), answer (predicted class), probability,
+    and the terms that favour the predicted class most, each with its contribution in nats (natural
+    logarithms).
 
     \b
     Examples:

@@ -21,7 +21,7 @@ class ExplainOptions(shared_options.ModelOptions):
     against: str | None = declarations.common_option(
         "--against",
         "Compare the predicted class with LABEL.",
-        group="answer",
+        group="prediction",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
         shown_default="the runner-up",
@@ -29,7 +29,7 @@ class ExplainOptions(shared_options.ModelOptions):
     why_not: str | None = declarations.common_option(
         "--why-not",
         "Instead of contributions, print words to remove so that LABEL is predicted.",
-        group="answer",
+        group="prediction",
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
     )
@@ -44,37 +44,48 @@ class ExplainOptions(shared_options.ModelOptions):
 
 @declarations.command("explain")
 def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
-    """Print the prediction for each document and the contribution of each word, or words to remove for another prediction.
+    """Print the prediction for each document and the contribution of each word; with --why-not, words to remove for another prediction.
 
     Contributions are parts of the log odds, log p(predicted class) - log p(other class), in nats
     (natural logarithms). Documents are read as classify reads them.
 
-    The log odds are the sum of the contributions of the class prior (for bernoulli with the absence
-    of every term), of the words, and of the values of columns. The contribution of an n-gram is
-    divided equally among its words, the contribution of a term among its occurrences; a character
-    n-gram belongs to its word. Words that are not counted have 0 and the reason.
+    The log odds are the sum of the contributions of the class prior, of the words, and of the
+    values of columns. For bernoulli, the class prior includes the score of an empty document. A term
+    divides its contribution equally among its occurrences, an n-gram divides it equally among its
+    words, and a character n-gram adds it to the word that contains it. If a word is not
+    counted, its contribution is 0, and the note has the reason.
 
-    With several labels per document, each predicted label is compared with all documents without
-    the label.
+    With several labels per document, the log odds compare having a predicted label with not having
+    it.
 
     Calibration comes last and changes the probability, not the order of the classes. For gaussian,
-    the contribution of a word is how much the log odds fall if the word is removed; the line rest
-    is the log odds minus the sum of all contributions. If every class has probability 0, the output
+    the contribution of a word is how much the log odds fall if the word is removed. If every class has probability 0, the output
     has a reason for each class.
 
-    TSV has a line for each contribution: document, predicted class, other class, kind (prior, word,
-    attribute for a value of a column, rest, log-odds, calibrated, none), name, nats, count,
-    positions, note. Positions are byte offsets in the decoded text, as UTF-8; jsonl has this text
-    too. On a terminal, words for the predicted class are bold on blue, words for the other class
+    TSV has a line for each contribution: document, predicted class, other class, kind, name, nats,
+    count, positions, note. The kinds are:
+
+    \b
+      prior       class prior
+      word        word
+      attribute   value of a column
+      rest        log odds minus the lines above (gaussian)
+      log-odds    log odds
+      calibrated  log odds after calibration
+      none        no prediction; the note has the reason
+
+    Positions are byte offsets in the text after conversion to UTF-8, which jsonl has.
+    On a terminal, words for the predicted class are bold on blue, words for the other class
     underlined on orange.
 
-    --why-not removes all occurrences of the word that counts most against LABEL, and scores the
-    document again, until LABEL is predicted (alone or with other labels) or 20 words are removed.
-    Then nbtext puts back each word with which LABEL is still predicted. So every removed word is
-    needed, but other words may do as well. Costs and thresholds are ignored. TSV has a line for
-    each removed word: document, predicted class, LABEL, word, occurrences, the probability of LABEL
-    without the words. Without a solution, a seventh column has the reason: answered-so (LABEL is
-    already predicted), no-prior (the class prior of LABEL is 0) or not-enough.
+    --why-not repeats two steps: remove all occurrences of the word that counts most against LABEL,
+    and score the document again. It stops when LABEL is predicted (alone or with other labels) or
+    20 words are removed. Then nbtext puts back words that are not needed. So each
+    word in the result is needed, but other words can have the same effect. Costs and
+    thresholds are ignored. TSV has a line for each removed word: document, predicted class, LABEL,
+    word, occurrences, the probability of LABEL without the words. Without a solution, a seventh
+    column has the reason: already-predicted, no-prior (the class prior
+    of LABEL is 0) or not-enough.
 
     \b
     Examples:

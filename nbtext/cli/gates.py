@@ -37,7 +37,7 @@ class GateOptions:
         "--fail-under",
         "Exit with status 6 if the metric NAME is smaller than VALUE (a gate), such as "
         "macro_f1=0.85. NAME is a key of the JSON output. The option can be repeated.",
-        group="answer",
+        group="evaluation",
         multiple=True,
         metavar="NAME=VALUE",
     )
@@ -45,7 +45,7 @@ class GateOptions:
         "--fail-over",
         "Exit with status 6 if the metric NAME is larger than VALUE, such as log_loss=0.6. The "
         "option can be repeated.",
-        group="answer",
+        group="evaluation",
         multiple=True,
         metavar="NAME=VALUE",
     )
@@ -53,7 +53,7 @@ class GateOptions:
         "--fail-under-interval",
         "Compare VALUE with the lower end of the metric's 95 % interval, for --fail-over with the "
         "upper end.",
-        group="answer",
+        group="evaluation",
     )
     """Whether all gates use intervals, those of ``--fail-over`` too."""
 

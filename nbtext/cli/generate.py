@@ -14,7 +14,7 @@ class GenerateOptions(shared_options.ModelOptions):
         "--class",
         "Draw documents of this class. By default a class is drawn for each document from the "
         "class prior.",
-        group="answer",
+        group="documents",
         metavar="NAME",
         shell_complete=shared_options.suggest_classes,
     )

@@ -41,7 +41,7 @@ class LabelOptions:
         "--next",
         "Choose the next document: mixed (uncertain and typical), uncertain, typical of the pool, "
         "or random.",
-        group="answer",
+        group="documents",
         type=declarations.Choice(STRATEGIES),
         default=STRATEGIES[0],
     )
@@ -49,13 +49,15 @@ class LabelOptions:
         "--random-share",
         "Draw this proportion of the documents at random. Accuracy is estimated only from the "
         "random documents; with 0 there is no estimate.",
-        group="answer",
+        group="documents",
         hidden=True,
         type=shared_options.NumberInRange(0, 1),
         default=0.1,
         metavar="SHARE",
     )
-    seed: int = shared_options.seed_field("Seed of the random draws.", group="answer")
+    seed: int = shared_options.seed_field(
+        "Seed of the random draws (not of --seeds).", group="documents"
+    )
     suggest: int | None = declarations.common_option(
         "--suggest",
         "Print the next N documents as rows to fill in. The column label is empty.",
@@ -82,8 +84,8 @@ class LabelOptions:
     seeds: str | None = declarations.option(
         "--seeds",
         "Start with words for the classes. Each line of FILE has a class, a tab and a word, and "
-        "optionally a tab and the pseudo-count of the word, by default 10. A word that begins with "
-        "! counts against the class.",
+        "optionally a tab and how often the word counts in the class, by default 10. A word that "
+        "begins with ! counts against the class.",
         group="documents",
         type=INPUT_PATH,
     )
@@ -108,16 +110,17 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
     CORPUS has the documents to label (the pool), in any format. Labels in CORPUS are ignored,
     except with --review. A terminal shows one document after the other: number keys choose a class,
     n names a new class, and the last line shows the other keys. Words for the most probable class
-    are bold on blue, words for the second class underlined on orange. Without a terminal, --suggest
-    prints documents, and --take imports the rows after an editor or a program filled in the labels.
+    are bold on blue, words for the second class underlined on orange. Without a terminal,
+    --suggest prints documents as rows without labels, an editor or a program fills in the labels,
+    and --take imports the rows.
 
     With --label-separator, a document may have several labels: keys switch labels on and off, and
     Enter stores the labels that are on. Later sessions read the separator from the output file
     (--to).
 
     Each label is on the disk before the next document is shown. The output file has a JSON object
-    per line, with id, label and text. nbtext trains a model on all labels in the output file, also
-    of documents that are not in the pool.
+    per line, with id, label and text. To choose and suggest, nbtext trains a temporary model on all
+    labels in the output file, including labels of documents outside the pool.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ class LearningCurveOptions:
     more: int | None = declarations.common_option(
         "--more",
         "Forecast the accuracy for N more labelled documents.",
-        group="answer",
+        group="evaluation",
         type=shared_options.WholeNumber(1),
         shown_default="the number of documents",
     )

@@ -30,16 +30,17 @@ class DecisionOptions:
 
     costs: str | None = declarations.option(
         "--costs",
-        "Predict the class with the least expected cost. FILE is TOML: a table [TRUE-CLASS] has "
-        "lines PREDICTED-CLASS = COST, and abstain = COST for no prediction. With several labels "
-        "per document, a table [LABEL] has the lines missed = COST and false = COST.",
-        group="answer",
+        "Predict the class with the least expected cost. FILE is TOML: below [spam], ham = 1 is "
+        "the cost of predicting ham for spam, abstain = 0.2 the cost of no prediction. With "
+        "several labels per document, a table [LABEL] has the lines missed = COST and false = "
+        "COST.",
+        group="prediction",
         type=INPUT_PATH,
     )
     min_probability: float | dict[str, float] = declarations.common_option(
         "--min-probability",
         "Predict no class with a probability below P. CLASS=P is for one class.",
-        group="answer",
+        group="prediction",
         type=NumberPerClass(0, 1),
         default=0.0,
         show_default=False,
@@ -52,10 +53,10 @@ class PredictionOptions(DecisionOptions):
 
     label_threshold: str | float = declarations.option(
         "--label-threshold",
-        "Rule for several labels per document, by default document. document: the set with the "
-        "greatest expected F1 of the document; label: each label above a threshold of its own; P: "
-        "each label with probability P or more.",
-        group="answer",
+        "Rule for several labels per document. document (the default): predict the set of labels "
+        "with the greatest expected F1; label: each label with a probability above its threshold, "
+        "chosen on held-out documents; P: each label with probability P or more.",
+        group="prediction",
         type=NumberInRange(0, 1, words=("document", "label")),
         default="document",
         show_default=False,
@@ -66,25 +67,25 @@ class PredictionOptions(DecisionOptions):
         "--coverage",
         "Instead of one class, predict the smallest set that contains the true class with "
         "probability P. The guarantee is for documents like the training documents.",
-        group="answer",
+        group="prediction",
         type=NumberInRange(0, 1, open_ends=True),
         metavar="P",
     )
     min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
-        "Predict only classes that are probable enough: with 95 % confidence, at least the "
-        "proportion P of all predictions is right. CLASS=P is for the predictions of one class. "
-        "The guarantee is for documents like the training documents.",
-        group="answer",
+        "Predict no class below a minimum probability, chosen so that, with 95 % confidence, at "
+        "least the proportion P of the predictions is right. CLASS=P is for the predictions of one "
+        "class. The guarantee is for documents like the training documents.",
+        group="prediction",
         type=NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = per_class_field()
     """Whether ``coverage`` and ``min_precision`` are guaranteed for each class."""
     prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
-        "Predict with the class proportions that nbtext prevalence estimates for the documents of "
-        "PATH, instead of the class proportions of training. The option can be repeated.",
-        group="answer",
+        "Predict with the class proportions of the documents of PATH, estimated as by nbtext "
+        "prevalence, instead of the class proportions of training. The option can be repeated.",
+        group="prediction",
         multiple=True,
         metavar="PATH",
         type=INPUT_PATH,
@@ -97,10 +98,10 @@ class ClassifyPredictionOptions(PredictionOptions):
 
     min_typicality: float = declarations.option(
         "--min-typicality",
-        "Predict no class for atypical documents. The likelihood per token of an atypical document "
-        "is among the lowest SHARE of training documents of similar length; 0.001 finds documents "
-        "of another kind or language.",
-        group="answer",
+        "Predict no class for atypical documents. Their likelihood per token is lower than the "
+        "likelihood of all but the proportion SHARE of the training documents of similar length; "
+        "0.001 finds documents of another kind or language.",
+        group="prediction",
         type=NumberInRange(0, 1),
         default=0.0,
         show_default=False,

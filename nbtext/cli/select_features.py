@@ -16,7 +16,7 @@ class SelectFeaturesOptions(shared_options.ModelOptions):
     criterion: str = declarations.common_option(
         "--criterion",
         "Measure of the information of a term.",
-        group="answer",
+        group="words",
         type=declarations.Choice(list(CRITERIA)),
         default=next(iter(CRITERIA)),
         old_names="--by",

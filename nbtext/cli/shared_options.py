@@ -265,8 +265,8 @@ def per_class_field() -> Any:
     return declarations.option(
         "--by-class",
         "Guarantee --coverage for the documents of each class, and --min-precision for the "
-        "predictions of each class.",
-        group="answer",
+        "predictions of each class, not only overall.",
+        group="prediction",
     )
 
 

@@ -21,7 +21,7 @@ class SuspectsOptions:
     excel_safe: bool = shared_options.excel_safe_field()
     paths: bool = declarations.common_option(
         "--paths",
-        "Print only the paths of the documents, one per line; with --null a NUL follows each path, "
+        "Print only the paths of the documents, one per line; with --null, a NUL follows each path, "
         "for xargs -0.",
         group="output",
     )
@@ -37,7 +37,7 @@ class SuspectsOptions:
     min_log_odds: float = declarations.common_option(
         "--min-log-odds",
         "Print only documents with log odds above X, in nats. 2.3 is ten to one.",
-        group="answer",
+        group="output",
         type=shared_options.NumberInRange(0),
         default=0.0,
         show_default=False,
@@ -57,8 +57,9 @@ def command(
     Each document is scored by a model of the other documents, trained with the options of train.
     The suggested class is the most probable class other than the label. The log odds are log
     p(suggested class) - log p(label), in nats (natural logarithms). A printed document may have a
-    wrong label, two topics, or no sign of its class. The only document of a class is never printed.
-    With several labels per document, the suggestion adds or removes the most doubtful label.
+    wrong label, two topics, or no words that are typical of its class. If a class has only one
+    document, this document is never printed. With several labels per document, the suggestion adds
+    or removes one label, the one that is most probably wrong.
 
     \b
     Examples:

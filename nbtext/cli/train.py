@@ -99,7 +99,7 @@ def command(
         require_seeded_classes(seeds, model.classes)
         write_new_model(model, options.model_path, replacement, ledger)
         source.report_notices()
-    report_model(model, options.model_path, details=f", {time.monotonic() - start:.1f} s")
+    report_model(model, options.model_path, details=f"; {time.monotonic() - start:.1f} s")
 
 
 def _read_seeds(path: str | None, *, is_seeded_only: bool) -> list[SeedTerm]:

@@ -50,8 +50,9 @@ class TuneOptions(shared_options.ModelOptions):
     time_limit: str | None = parameter_field(TIME_LIMIT)
     tries: tuple[str, ...] = declarations.common_option(
         "--try",
-        "Try the values A, B, … of the option NAME of training; none means no value. With several "
-        "--try, all combinations are tried.",
+        "Try the values A, B, … of the option NAME of training. none: without the option "
+        "(top=500,none), or its own value none (stop-words=auto,none). With several --try, all "
+        "combinations are tried.",
         group="model",
         multiple=True,
         metavar="NAME=A,B,…",
@@ -60,7 +61,7 @@ class TuneOptions(shared_options.ModelOptions):
     metric: str = declarations.common_option(
         "--metric",
         "Metric to optimise.",
-        group="answer",
+        group="evaluation",
         type=declarations.Choice(TUNING_METRICS),
         default="accuracy",
         old_names="--for",
@@ -74,11 +75,11 @@ class TuneOptions(shared_options.ModelOptions):
     folds: int | None = declarations.option(
         "--folds",
         "Divide the corpus into N parts to evaluate settings.",
-        group="answer",
+        group="evaluation",
         type=shared_options.WholeNumber(2),
         shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with --try and no time limit",
     )
-    seed: int = shared_options.seed_field("Seed of the division into folds.", group="answer")
+    seed: int = shared_options.seed_field("Seed of the division into folds.", group="evaluation")
     output: str = shared_options.output_field(
         "table tsv csv json jsonl", "Each row is a combination of settings."
     )
@@ -100,7 +101,7 @@ def command(
     processes: JobOptions,
     training: TrainingOptions,
 ) -> None:
-    """Try settings, print the metrics of each, and write the model that `nbtext train` makes with the best.
+    """Try settings, print the metrics of each setting, and train and write a model with the best settings.
 
     Without --try, nbtext tries settings that are known to be good, for 60 seconds: first all
     settings on a part of the documents, then the better settings on more documents. The default

@@ -43,7 +43,7 @@ class UpdateChangeOptions(ModelChangeOptions):
 
     new_class: bool = declarations.option(
         "--new-class",
-        "Allow a new class for --label, which the model does not have yet.",
+        "Allow a class of --label that the model does not have yet.",
         group="documents",
     )
 
@@ -56,23 +56,24 @@ def command(
     replacement: ReplacementOptions,
     cluster: ClusterOptions,
 ) -> None:
-    """Add the documents of a corpus to a model, with new classes and new terms.
+    """Add the documents of a corpus to a model, and also its new classes and new terms.
 
     The result is the same model, byte for byte, as training on all documents at once. Documents are
-    read and counted like the training documents. Only models that are computed from counts can be
-    updated: not logistic, gaussian and --weighting tfidf.
+    read and counted like the training documents. Models of --classifier logistic, --classifier
+    gaussian or --weighting tfidf cannot be updated, because they are not computed from counts.
 
-    Without --skip-known, a document that is added twice counts twice. The ledger, a list in the
-    model file, has the label and a fingerprint of each document that nbtext train --deduplicate or
-    update --skip-known added, and no text. Documents with the same text are one document.
+    Without --skip-known, a document that is added twice counts twice. For each document that nbtext
+    train --deduplicate or update --skip-known added, the ledger (a list in the model file) has the
+    label and a fingerprint, but not the text. For the ledger, documents with the same text are one
+    document.
 
     Documents are counted before the model is locked. Commands that only read the model, such as
     classify, never wait.
 
     \b
     Examples:
-      nbtext update corpora/service-desk/test
-      nbtext update corpora/service-desk/test --skip-known --backup
+      nbtext update new-letters/
+      nbtext update new-letters/ --skip-known --backup
       nbtext update --label waste-collection letter.txt
     """
     from nbtext.cli.corpus import locate_documents
@@ -128,7 +129,10 @@ def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus)
     if ledger_update is not None:
         if not result.had_ledger:
             n_before = format_quantity(result.n_documents_before, "document")
-            messages.warn(f"the model had no ledger, so {n_before} may be counted twice")
+            messages.warn(
+                f"the model had no ledger of its {n_before}; if the added documents are among them, "
+                "they count twice"
+            )
         messages.notify(
             f"added {format_quantity(ledger_update.n_new, 'document')}; moved from another class: "
             f"{ledger_update.n_moved:,}, already in the model: {ledger_update.n_known:,}, repeated "

@@ -50,8 +50,8 @@ class ReplacementOptions:
     )
     keep_backups: int = declarations.option(
         "--keep-backups",
-        "Keep the last N replaced models in the same folder, with their fingerprint at the end of "
-        "the name.",
+        "Keep the last N replaced models in the same folder, with the model's fingerprint, a "
+        "checksum, at the end of the name.",
         group="output",
         type=WholeNumber(0),
         default=0,
@@ -80,8 +80,8 @@ def unlabelled_field(help_suffix: str = "", **attributes: Any) -> Any:
     """Declare the field of ``--unlabelled``, for `read_unlabelled`."""
     return declarations.common_option(
         "--unlabelled",
-        "Also train on documents of PATH without labels, if labelled documents that are held out "
-        "of training are then predicted better. Repeat the option for each path. "
+        "Also train on the unlabelled documents of PATH, if this improves the predictions of "
+        "held-out documents (labelled, not used to train). Repeat the option for each path. "
         f"{help_suffix}".rstrip(),
         group="documents",
         multiple=True,
@@ -96,15 +96,16 @@ class SemiSupervisionOptions:
     """Options for training on seed words and unlabelled documents."""
 
     unlabelled: tuple[str, ...] = unlabelled_field(
-        "Without --weighting and --classifier, the weighting is counts or log, whichever predicts "
-        "held-out documents better.",
+        "If neither --weighting nor --classifier is given, the weighting is counts or log, chosen "
+        "in the same way.",
         is_listed_last=True,
     )
     seeds: str | None = declarations.option(
         "--seeds",
         "Add words for the classes. Each line of FILE has a class, a tab and a word, and "
-        "optionally a tab and the pseudo-count of the word, by default 10. A word that begins with "
-        "! counts against the class. With --unlabelled, CORPUS is optional.",
+        "optionally a tab and how often the word counts in the class, by default 10. A word that "
+        "begins with ! counts against the class. With --unlabelled, "
+        "CORPUS is optional.",
         group="documents",
         type=INPUT_PATH,
         is_listed_last=True,

@@ -199,7 +199,7 @@ def check_not_binary(body: bytes, *, whole_file: bool = False) -> None:
     is_all_binary = whole_file and n_binary == len(body)
     if n_binary > max_binary or is_all_binary:
         first = next(index for index, byte in enumerate(body) if byte in _BINARY_BYTES)
-        raise DocumentError(f"binary, not text (control bytes, the first at {first})")
+        raise DocumentError(f"binary, not text (first control byte at position {first})")
 
 
 def decode_name(name: bytes, encoding: str = "auto") -> str:

@@ -83,7 +83,8 @@ def list_files(path: str, options: ReaderOptions) -> Iterator[ListedFile]:
     options.notices.unlabelled += sorted(entry for entry, is_folder in entries if not is_folder)
     if not folders:
         raise UsageError(
-            f"{path} has no sub-directories",
+            "the directory has no sub-directories",
+            where=path,
             hint=(
                 "a corpus has one sub-directory per class, with its documents inside; add "
                 "--format lines if each file has all documents of a class, or --label-pattern "

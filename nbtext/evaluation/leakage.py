@@ -69,11 +69,12 @@ class LeakResult:
         """Return a warning for ``n`` test documents, or None if none of them is leaked."""
         if not self.found:
             return None
-        consequence = "there is no other"
+        consequence = "there are no others"
         if self.without is not None:
             consequence = f"accuracy without them {self.without.accuracy:.4f}"
-        n_documents = format_quantity(n, "document")
-        return f"in the training corpus too: {self.found:,} of {n_documents}; {consequence}"
+        n_documents = format_quantity(n, "test document")
+        verb = "is" if self.found == 1 else "are"
+        return f"{self.found:,} of {n_documents} {verb} also in the training corpus; {consequence}"
 
 
 class SampledLeakResult(NamedTuple):
@@ -88,9 +89,10 @@ class SampledLeakResult(NamedTuple):
         """Return a warning for ``n`` test documents, or None if the leaks may be accidental."""
         if self.is_accidental:
             return None
+        verb = "is" if self.found == 1 else "are"
         return (
-            f"in the training corpus too: {self.describe(n)}; use --check-leakage CORPUS for "
-            "the metrics without them"
+            f"{self.describe(n, 'test document')} {verb} also in the training corpus; use "
+            "--check-leakage CORPUS for the metrics without them"
         )
 
     @property
@@ -98,13 +100,13 @@ class SampledLeakResult(NamedTuple):
         """True if the proportion of leaked documents is at most `MAX_ACCIDENTAL_PROPORTION`."""
         return self.found <= self.checked * MAX_ACCIDENTAL_PROPORTION
 
-    def describe(self, n: float) -> str:
+    def describe(self, n: float, noun: str = "document") -> str:
         """Return the numbers of leaked and of checked documents as text.
 
-        ``n`` is the number of test documents.
+        ``n`` is the number of test documents, and ``noun`` is a name for one of them.
         """
         suffix = "" if self.checked == n else " that the model's sample can check"
-        return f"{self.found:,} of {format_quantity(self.checked, 'document')}{suffix}"
+        return f"{self.found:,} of {format_quantity(self.checked, noun)}{suffix}"
 
 
 class _HashedDocuments(NamedTuple):

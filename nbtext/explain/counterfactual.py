@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MAX_REMOVED_WORDS = 20
 """A longer list would not explain the prediction to a reader."""
 
-ALREADY_PREDICTED = "answered-so"
+ALREADY_PREDICTED = "already-predicted"
 """The label is predicted already."""
 ZERO_PRIOR = "no-prior"
 """The prior probability of the label is 0, so no text makes it the prediction."""

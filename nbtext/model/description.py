@@ -81,11 +81,11 @@ def _describe_choices(model: FittedModel) -> str:
     choices = model.parameters.choices
     description = ""
     if choices.smoothing_description:
-        description += f" ({choices.smoothing_description})"
+        description += f", {choices.smoothing_description}"
     if choices.unspaced_description:
-        description += f", scripts without spaces by {choices.unspaced_description}"
+        description += f"; scripts without spaces by {choices.unspaced_description}"
     if choices.stop_words_description:
-        description += f", stop words {choices.stop_words_description}"
+        description += f"; stop words {choices.stop_words_description}"
     return description
 
 

@@ -360,7 +360,7 @@ def _summarize_smoothing(overview: Overview) -> str:
         pronoun = "its" if n_terms == 1 else "their"
         smoothing += f", {format_quantity(n_terms, 'term')} with {pronoun} own"
     if overview.choices.smoothing_description:
-        smoothing += f" ({overview.choices.smoothing_description})"
+        smoothing += f", {overview.choices.smoothing_description}"
     return smoothing
 
 

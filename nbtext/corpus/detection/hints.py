@@ -94,8 +94,9 @@ def find_misread_files(files: Iterable[str], reading: Reading) -> Iterator[Findi
                 yield Finding(
                     "format",
                     WARNING,
-                    f"folders contain tables, such as {file}, and each file is read as one text",
-                    "use a table, or the folder of one corpus",
+                    f"folders contain tables, such as {file}, and each table is read as one "
+                    "document",
+                    "give one table, or the folder of one corpus, as CORPUS",
                 )
                 return
 
