@@ -739,7 +739,7 @@ MESSAGE_OPTIONS: Sequence[click.Parameter] = (
         group="process",
         common=True,
         is_flag=True,
-        help="Print notices. Without -v, notices are printed only on a terminal.",
+        help="Print notices. Without -v, only a terminal shows notices.",
     ),
     Option(
         ["-q", "--quiet"], group="process", common=True, is_flag=True, help="Print errors only."

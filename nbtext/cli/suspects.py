@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nbtext.cli import declarations, messages, shared_options
+from nbtext.cli.parameters import parameter_field
 from nbtext.cli.shared_options import JobOptions, TrainingCorpusOptions, TrainingOptions
 from nbtext.errors import format_quantity
+from nbtext.settings import NULL
 
 MAX_TABLE_DOCUMENTS = 20
 """Maximum number of documents in a table without ``--limit``."""
+
+
+_NULL_FOR_PATHS = replace(
+    NULL, meaning="Paths in --files-from and in the output of --paths end with NUL."
+)
+
+
+@declarations.option_record
+class SuspectsDocumentOptions(TrainingCorpusOptions):
+    """Labelled documents to train on. ``--null`` applies to ``--paths`` too."""
+
+    null: bool = parameter_field(_NULL_FOR_PATHS, is_listed_last=True)
 
 
 @declarations.option_record
@@ -47,7 +63,7 @@ class SuspectsOptions:
 
 @declarations.command("suspects")
 def command(
-    documents: TrainingCorpusOptions,
+    documents: SuspectsDocumentOptions,
     options: SuspectsOptions,
     processes: JobOptions,
     training: TrainingOptions,
@@ -96,7 +112,7 @@ def command(
     )
 
 
-def _choose_output(options: SuspectsOptions, documents: TrainingCorpusOptions) -> str:
+def _choose_output(options: SuspectsOptions, documents: SuspectsDocumentOptions) -> str:
     """Return ``paths``, ``print0`` (paths with NUL), or the format of ``--output``."""
     if options.print0 or (options.paths and documents.null):
         return "print0"

@@ -33,7 +33,7 @@ class TrainOptions(shared_options.ModelOptions):
     deduplicate: bool = declarations.option(
         "--deduplicate",
         "Count equal documents once, with the last of their labels. The ledger, a list in the "
-        "model file, then has a fingerprint of each document, for nbtext update --skip-known.",
+        "model file, then has a fingerprint (a checksum) of each document, for nbtext update --skip-known.",
         group="documents",
         old_names="--once",
     )

@@ -64,7 +64,7 @@ def command(
 
     Without --skip-known, a document that is added twice counts twice. For each document that nbtext
     train --deduplicate or update --skip-known added, the ledger (a list in the model file) has the
-    label and a fingerprint, but not the text. For the ledger, documents with the same text are one
+    label and a fingerprint (a checksum), but not the text. For the ledger, documents with the same text are one
     document.
 
     Documents are counted before the model is locked. Commands that only read the model, such as
