@@ -35,6 +35,7 @@ from nbtext.traits import (
     LABELLED_ONLY,
     LABELS,
     LEAVE_ONE_OUT,
+    LINEAR,
     LOCAL_COUNTING,
     MESSAGES,
     MIXTURE,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 
 _MULTINOMIAL = (
     COUNT_SUMS,
+    LINEAR,
     WEIGHTS,
     JOINED_COUNTS,
     LEAVE_ONE_OUT,
@@ -74,9 +76,10 @@ _MULTINOMIAL = (
     TERM_PSEUDO_COUNTS,
     ATTRIBUTES,
 )
-_COMPLEMENT = (COUNT_SUMS, WEIGHTS, BACKGROUND, TERM_PSEUDO_COUNTS)
+_COMPLEMENT = (COUNT_SUMS, LINEAR, WEIGHTS, BACKGROUND, TERM_PSEUDO_COUNTS)
 _BERNOULLI = (
     COUNT_SUMS,
+    LINEAR,
     WEIGHTS,
     PRIOR,
     TERM_PSEUDO_COUNTS,
@@ -86,20 +89,20 @@ _BERNOULLI = (
     EVIDENCE,
     MIXTURE,
 )
-_LOGISTIC = (WEIGHTS, PRIOR, BACKGROUND, ATTRIBUTES, MULTI_LABEL)
+_LOGISTIC = (LINEAR, WEIGHTS, PRIOR, BACKGROUND, ATTRIBUTES, MULTI_LABEL)
 
 OFFERED_TRAITS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
     "multinomial": {
         "counts": (*_MULTINOMIAL, EVIDENCE, MIXTURE, MULTI_LABEL),
         "binary": (*_MULTINOMIAL, MULTI_LABEL),
         "log": (*_MULTINOMIAL, MULTI_LABEL),
-        "tfidf": (PRIOR, BACKGROUND, TERM_PSEUDO_COUNTS, ATTRIBUTES),
+        "tfidf": (LINEAR, PRIOR, BACKGROUND, TERM_PSEUDO_COUNTS, ATTRIBUTES),
     },
     "complement": {
         "counts": _COMPLEMENT,
         "binary": _COMPLEMENT,
         "log": _COMPLEMENT,
-        "tfidf": (BACKGROUND, TERM_PSEUDO_COUNTS),
+        "tfidf": (LINEAR, BACKGROUND, TERM_PSEUDO_COUNTS),
     },
     "bernoulli": {"counts": _BERNOULLI, "binary": _BERNOULLI},
     "gaussian": {"counts": (PRIOR, BACKGROUND, ATTRIBUTES, EVIDENCE)},
@@ -193,6 +196,8 @@ LABEL_MERGE = Request(
     lacks={MULTI_LABEL},
     remedy="relabel the documents, and train again",
 )
+TERM_WEIGHTS = Request("an export of weights", needs={LINEAR, TEXT_ONLY})
+SQL_EXPORT = Request("an export as SQL", needs={SMOOTHED})
 LEAVE_ONE_OUT_EVALUATION = Request("leave-one-out", needs={LEAVE_ONE_OUT})
 
 

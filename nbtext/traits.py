@@ -42,6 +42,11 @@ WEIGHTS = Trait(
     reason="that model gives all documents the same weight",
     remedy="use multinomial, bernoulli, complement or logistic",
 )
+LINEAR = Trait(
+    "linear",
+    reason="its scores are not sums of one weight for each term",
+    remedy="use multinomial, bernoulli, complement or logistic",
+)
 JOINED_COUNTS = Trait(
     "joins", reason=("the unlabelled counts join those of --classifier multinomial")
 )

@@ -38,6 +38,7 @@ PAGE_START = (
 )
 SCORED_DOCUMENTS_START = rb'\{"id": "([^"\\]|\\.)*", "truth": '
 DRIFT_LOG_START = rb'\{"time": "[^"]*", "model": .*, "documents": \d'
+EXPORT_START = rb'term[,\t]class[,\t]|\{"term": |-- Weights of an nbtext model'
 
 
 class InputPath(click.types.StringParamType):

@@ -53,6 +53,7 @@ COMMAND_GROUPS = {
         "tokens": "Show how a document becomes terms.",
         "suspects": "Find documents of a corpus whose label may be wrong.",
         "generate": "Draw random documents from a model.",
+        "export": "Write the weights of a model as a table or SQL.",
     },
     "Change": {
         "forget": "Remove documents from a model.",

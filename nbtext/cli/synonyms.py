@@ -16,6 +16,7 @@ COMMAND_SYNONYMS = {
     "cross-validate": "cv crossval crossvalidate validate",
     "doctor": "check verify lint",
     "evaluate": "test score measure eval accuracy benchmark roc confusion audit",
+    "export": "dump to-sql to-csv weights coefficients",
     "explain": "why interpret",
     "forget": "delete remove unlearn erase undo",
     "generate": "sample draw",

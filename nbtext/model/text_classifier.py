@@ -613,6 +613,16 @@ class TextClassifier:
 
         return list(Explainer(self.fitted, against).explain(self._iter_documents(texts)))
 
+    def weights_frame(self) -> Any:  # noqa: ANN401 - pandas is optional
+        """Return the weights of terms and biases of classes as a data frame of pandas.
+
+        The columns are those of ``nbtext export``: term, class, probability, weight, term_id, and
+        for tf-idf also idf. Raise `UsageError` if pandas is missing or the model is not linear.
+        """
+        from nbtext.model.weights import build_weights_frame
+
+        return build_weights_frame(self.fitted)
+
     def score(
         self,
         texts: Iterable[Text],

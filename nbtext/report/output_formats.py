@@ -206,7 +206,7 @@ def format_tsv_line(cells: Iterable[str]) -> str:
     return "\t".join(escaped_cells) + "\n"
 
 
-def _format_csv_line(cells: Iterable[str]) -> str:
+def format_csv_line(cells: Iterable[str]) -> str:
     """Return a record of comma-separated cells, quoted where needed."""
     import csv
 
@@ -391,7 +391,7 @@ def write_records(
     if output == "table":
         print_blocks(format_grid(headings, cells, _list_numeric_columns(columns)))
         return
-    format_line = _format_csv_line if output == "csv" else format_tsv_line
+    format_line = format_csv_line if output == "csv" else format_tsv_line
     header = None
     if output == "csv" or tsv_header:
         header = format_line(headings)
