@@ -25,11 +25,12 @@ class ExportOptions(shared_options.ModelOptions):
 
     to: str = declarations.common_option(
         "--to",
-        "Write FILE: .csv, .tsv, .jsonl or .sql. Standard output (-) gets csv.",
+        "Write FILE, whose suffix is the format: .csv, .tsv, .jsonl or .sql.",
         group="output",
         type=_ExportPath(EXPORT_START),
         metavar="FILE",
         default="-",
+        shown_default="csv on standard output",
     )
 
 
