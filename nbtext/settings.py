@@ -1123,12 +1123,12 @@ class Reading(SettingsBase):
         "--text-column is given.",
     )
     count: str | None = _declare_number_columns(
-        "Columns of whole numbers from 0, combined with the text like --categorical."
+        "Columns of whole numbers from 0, or ranges of columns, combined with the text like "
+        "--categorical."
     )
     numeric: str | None = _declare_number_columns(
-        "Columns of real numbers, combined with the text like "
-        "--categorical. An empty cell is an "
-        "unknown value."
+        "Columns of real numbers, or ranges of columns such as e0-e383, combined with the text "
+        "like --categorical. An empty cell is an unknown value."
     )
     weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "

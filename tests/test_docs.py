@@ -172,10 +172,10 @@ def not_installed(kind: str, block: str) -> str | None:
     """What a block needs and this machine does not have."""
     if kind == "python" and "fastapi" in block and find_spec("fastapi") is None:
         return "fastapi"
-    for program in ("jq", "sqlite3"):
-        is_used = kind == "console" and f"\n$ {program} " in block
-        if is_used and which(program, path=SYSTEM) is None:
-            return program
+    for tool in ("jq", "sqlite3"):
+        is_used = kind == "console" and f"\n$ {tool} " in block
+        if is_used and which(tool, path=SYSTEM) is None:
+            return tool
     return None
 
 
