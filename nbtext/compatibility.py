@@ -345,6 +345,12 @@ SHARED_OPTION_GROUPS = (
 
 _BY_CLASS_GROUP = OptionGroup(("--by-class",), requires_any=("--coverage", "--min-precision"))
 
+_PAGE_GROUPS = (
+    OptionGroup(("--to",), lacks={OUTPUT_ROWS}),
+    OptionGroup(("--output",), needs={OUTPUT_ROWS}),
+)
+"""The groups of commands that write a page instead of rows."""
+
 COMMAND_OPTION_GROUPS = {
     "classify": (
         OptionGroup(("--batch",), requires_any=("--lines",)),
@@ -380,13 +386,15 @@ COMMAND_OPTION_GROUPS = {
         ),
         OptionGroup(("--time-column",), lacks={RANDOM_FOLDS}),
         OptionGroup(("--repeats", "--seed", "--group-column"), needs={RANDOM_FOLDS}),
+        *_PAGE_GROUPS,
+        OptionGroup(("--all",), needs={OUTPUT_ROWS}),
     ),
+    "drift": _PAGE_GROUPS,
     "evaluate": (_BY_CLASS_GROUP,),
     "explain": (
         OptionGroup(("--why-not",), lacks={CONTRIBUTIONS}),
         OptionGroup(("--against", "--to"), needs={CONTRIBUTIONS}),
-        OptionGroup(("--to",), lacks={OUTPUT_ROWS}),
-        OptionGroup(("--output",), needs={OUTPUT_ROWS}),
+        *_PAGE_GROUPS,
     ),
     "inspect": (
         OptionGroup(("--by-class",), requires_any=("--thresholds",)),
@@ -399,6 +407,8 @@ COMMAND_OPTION_GROUPS = {
             lacks={ONE_MODE},
         ),
     ),
+    "learning-curve": _PAGE_GROUPS,
+    "prevalence": _PAGE_GROUPS,
     "split": (
         OptionGroup(("--time-column",), lacks={RANDOM_FOLDS}),
         OptionGroup(("--seed", "--group-column"), needs={RANDOM_FOLDS}),
@@ -409,6 +419,7 @@ COMMAND_OPTION_GROUPS = {
         OptionGroup(("--output",), needs={OUTPUT_ROWS}),
     ),
     "tokens": (OptionGroup(ANALYSIS_OPTIONS, requires_any=("--model none", "--no-model")),),
+    "tune": _PAGE_GROUPS,
 }
 """Option groups of single commands, in addition to the shared groups."""
 

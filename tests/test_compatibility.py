@@ -239,7 +239,8 @@ def test_shared_options_exist_in_some_command() -> None:
 REFUSED = (
     "classify --coverage --min-precision", "classify --coverage --label-threshold", "classify --costs --label-threshold", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
-    "cross-validate --repeats --time-column", "explain --against --why-not", "explain --output --to",
+    "cross-validate --repeats --time-column", "cross-validate --all --to", "cross-validate --output --to", "drift --output --to",
+    "learning-curve --output --to", "prevalence --output --to", "tune --output --to", "explain --against --why-not", "explain --output --to",
     "explain --to --why-not", "label --suggest --take", "label --review --suggest", "label --review --take",
     "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder",
     "update --drop-unlabelled --unlabelled",

@@ -87,6 +87,7 @@ class OutputOptions:
         "json: all metrics; tsv, csv, jsonl: a row for each class.",
     )
     all: bool = shared_options.all_field()
+    to: str | None = shared_options.page_field()
     predictions: str | None = declarations.common_option(
         "--predictions",
         "Write every prediction to FILE as JSON lines. A line has id, truth, answer and "
@@ -126,14 +127,15 @@ def command(
         warn_small_classes,
     )
     from nbtext.evaluation.cross_validation import validate_corpus
-    from nbtext.report.evaluations import write_evaluation
 
     _warn_of_selected_terms(division, training)
     has_costs = decision.costs is not None
     # Report mistakes in gates before the corpus is read, as far as they do not depend on classes.
     parse_gates(gate_options, has_costs=has_costs)
     documents = locate_documents(documents)
-    check_output_file(output.predictions, "--predictions", [*documents.paths, decision.costs])
+    inputs = [*documents.paths, decision.costs]
+    check_output_file(output.predictions, "--predictions", inputs)
+    check_output_file(output.to, "--to", [*inputs, documents.files_from, output.predictions])
     counted = read_and_count(documents, training.settings, processes.jobs, columns=division.columns)
     table = counted.corpus.counts.table
     gates = parse_gates(gate_options, table.n_classes, has_costs=has_costs)
@@ -158,10 +160,26 @@ def command(
     counted.source.report_notices()
     _report_unlearnable(result)
     folds = _describe_folds(validation, division)
-    write_evaluation(
-        output.output, result, show_all=output.all, folds=folds, leave_one_out=folds is None
-    )
+    _write_result(output, result, folds)
     return report_gate_failures(gate.find_failure(result) for gate in gates)
+
+
+def _write_result(
+    output: OutputOptions, result: EvaluationResult, folds: FoldsResult | None
+) -> None:
+    """Print the metrics, or write the page of ``--to``. Without ``folds``, it is leave-one-out."""
+    if output.to is None:
+        from nbtext.report.evaluations import write_evaluation
+
+        write_evaluation(
+            output.output, result, show_all=output.all, folds=folds, leave_one_out=folds is None
+        )
+        return
+    from nbtext.report.page.markup import write_html
+    from nbtext.report.page.result_pages import build_cross_validation_page
+
+    command_line = shared_options.format_command_line()
+    write_html(output.to, build_cross_validation_page(result, folds, command_line))
 
 
 def _warn_of_selected_terms(division: FoldOptions, training: TrainingOptions) -> None:

@@ -24,6 +24,7 @@ class DriftOptions:
 
     log: str = declarations.argument(metavar="FILE", type=INPUT_PATH)
     output: str = shared_options.output_field("table tsv csv jsonl", "Each row is a run.")
+    to: str | None = shared_options.page_field()
     last: int | None = declarations.common_option(
         "--last",
         "Combine the last N runs.",
@@ -85,15 +86,17 @@ def command(options: DriftOptions) -> int:
       nbtext drift drift.log
       nbtext drift drift.log --last 30
       nbtext drift drift.log --output jsonl
+      nbtext drift drift.log --to drift.html
     """
+    from nbtext.cli.corpus import check_output_file
     from nbtext.evaluation.drift_log import (
         pool_runs,
         read_history,
         take_newest_runs,
         take_runs_since,
     )
-    from nbtext.report.comparisons import write_drift_history
 
+    check_output_file(options.to, "--to", [options.log])
     gates = [parse_distance_gate(text) for text in options.fail_over]
     start = None if options.since is None else _parse_time(options.since)
     runs, problems = read_history(options.log)
@@ -109,7 +112,7 @@ def command(options: DriftOptions) -> int:
         runs, n_skipped_runs = take_newest_runs(runs, options.last or len(runs))
         pooled_drift = pool_runs(runs)
     run_drifts = [pool_runs([run]) for run in runs]  # a pool of one run is its drift
-    write_drift_history(options.output, run_drifts, pooled_drift, n_skipped_runs)
+    _write_history(options, run_drifts, pooled_drift, n_skipped_runs, gates)
 
     newest_drift = run_drifts[-1]  # there is one: a log without runs is an error
     if pooled_drift is None:
@@ -120,6 +123,26 @@ def command(options: DriftOptions) -> int:
     if gate_status is not None:
         return gate_status
     return 1 if problems else 0
+
+
+def _write_history(
+    options: DriftOptions,
+    runs: Sequence[DriftRun],
+    pooled_run: DriftRun | None,
+    n_skipped: int,
+    gates: Sequence[tuple[str, float]],
+) -> None:
+    """Print the runs, or write the page of ``--to``."""
+    if options.to is None:
+        from nbtext.report.comparisons import write_drift_history
+
+        write_drift_history(options.output, runs, pooled_run, n_skipped)
+        return
+    from nbtext.report.page.markup import write_html
+    from nbtext.report.page.result_pages import build_drift_page
+
+    command_line = shared_options.format_command_line()
+    write_html(options.to, build_drift_page(runs, pooled_run, n_skipped, gates, command_line))
 
 
 def _check_pooled_runs(

@@ -13,6 +13,7 @@ class LearningCurveOptions:
     output: str = shared_options.output_field(
         "table tsv csv json jsonl", "Each row is a size of the training corpus."
     )
+    to: str | None = shared_options.page_field()
     steps: int = declarations.common_option(
         "--steps",
         "Train on N sizes of the corpus.",
@@ -65,22 +66,31 @@ def command(
     Examples:
       nbtext learning-curve corpora/service-desk/train
       nbtext learning-curve corpora/service-desk/train --more 500
+      nbtext learning-curve corpora/service-desk/train --to curve.html
       nbtext learning-curve messages.csv --label-column topic --folds 2 -o json
     """
-    from nbtext.cli.corpus import locate_documents, read_and_count
+    from nbtext.cli.corpus import check_output_file, locate_documents, read_and_count
     from nbtext.counts.corpus_counts import Subsets
     from nbtext.evaluation.learning_curves import Resampling, compute_learning_curve
     from nbtext.report.comparisons import print_learning_curve
     from nbtext.report.output_formats import write_result
 
-    counted = read_and_count(locate_documents(documents), training.settings, processes.jobs)
+    documents = locate_documents(documents)
+    check_output_file(options.to, "--to", [*documents.paths, documents.files_from])
+    counted = read_and_count(documents, training.settings, processes.jobs)
     counted.source.report_notices()
     subsets = Subsets(counted.corpus.counts.table, counted.corpus.counts.documents)
     resampling = Resampling(options.steps, options.folds, options.repeats, options.seed)
     curve = compute_learning_curve(
         subsets, counted.settings, resampling, processes.jobs, options.more
     )
-    if options.output == "table":
+    if options.to is not None:
+        from nbtext.report.page.markup import write_html
+        from nbtext.report.page.result_pages import build_learning_curve_page
+
+        command_line = shared_options.format_command_line()
+        write_html(options.to, build_learning_curve_page(curve, command_line))
+    elif options.output == "table":
         print_learning_curve(curve)
     else:
         write_result(options.output, curve, curve.points)

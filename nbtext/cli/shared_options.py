@@ -6,6 +6,7 @@ A function ``…_field`` declares the field of one option (`nbtext.cli.declarati
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import suppress
 from math import inf
@@ -16,6 +17,7 @@ import click
 from nbtext.cli import declarations, messages
 from nbtext.cli.config import (
     MODEL_START,
+    PAGE_START,
     SCORED_DOCUMENTS_START,
     Address,
     InputPath,
@@ -258,6 +260,16 @@ def to_field(text: str, own_start: bytes = b"", **attributes: Any) -> Any:
     return declarations.common_option(
         "--to", text, group="output", type=OutputPath(own_start), **attributes
     )
+
+
+def page_field() -> Any:
+    """Declare the field of ``--to`` of a command that can write its result as a page."""
+    return to_field("Write a page of HTML to FILE, with charts.", PAGE_START)
+
+
+def format_command_line() -> str:
+    """Return the command line of this process, for pages."""
+    return shlex.join(["nbtext", *sys.argv[1:]])
 
 
 def per_class_field() -> Any:

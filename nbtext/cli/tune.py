@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from nbtext.cli import declarations, messages, shared_options
 from nbtext.cli.parameters import format_arguments, parameter_field
@@ -15,6 +15,8 @@ from nbtext.errors import join_names
 from nbtext.settings import INPUT, READING, TIME_LIMIT, TRAINING, TUNING_METRICS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import click
 
     from nbtext.corpus.document import Document
@@ -83,6 +85,7 @@ class TuneOptions(shared_options.ModelOptions):
     output: str = shared_options.output_field(
         "table tsv csv json jsonl", "Each row is a combination of settings."
     )
+    to: str | None = shared_options.page_field()
 
     @property
     def is_staged(self) -> bool:
@@ -115,20 +118,18 @@ def command(
       nbtext tune corpora/service-desk/train --time-limit 3s
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
+      nbtext tune corpora/service-desk/train --time-limit 3s --to settings.html
     """
-    from nbtext.cli.corpus import locate_documents, read_and_count, require_distinct_output
+    from nbtext.cli.corpus import locate_documents, read_and_count
     from nbtext.evaluation.tuning import Clock, Search
     from nbtext.parallel.processes import count_cores
-    from nbtext.report.comparisons import write_trials
-    from nbtext.store.atomic import check_replaceable
 
     start = time.monotonic()
     model_path = options.model_path
     max_seconds = _choose_time_limit(options)
     documents = locate_documents(documents)
     candidates, errors = _make_candidates(documents, options, training)
-    check_replaceable(model_path)
-    require_distinct_output(model_path, documents.paths)
+    _check_output_files(options, documents)
     # The corpus is counted with the default settings. The search reuses these counts.
     default = candidates[0]
     settings = training.settings.with_raw_values(**default.raw_values)
@@ -155,8 +156,17 @@ def command(
         report = messages.warn if options.tries else messages.notify
         report(f"skipped: {join_names(skipped, messages.MAX_LISTED)}")
     record = {"metric": options.metric, "model": model_path, **search.to_dict(train_command)}
-    write_trials(options.output, {**record, "left_out": skipped})
+    _write_trials(options, search, {**record, "left_out": skipped})
     source.report_notices()
+
+
+def _check_output_files(options: TuneOptions, documents: TrainingCorpusOptions) -> None:
+    """Raise `UsageError` or `PathError` if the model or the page of ``--to`` cannot be written."""
+    from nbtext.cli.corpus import check_output_file
+
+    check_output_file(options.model_path, "--model", documents.paths)
+    inputs = [options.model_path, *documents.paths, documents.files_from]
+    check_output_file(options.to, "--to", inputs)
 
 
 def _choose_time_limit(options: TuneOptions) -> float:
@@ -204,8 +214,6 @@ def _run_search(search: Search, options: TuneOptions, train_command: list[str]) 
     After Ctrl-C, print the trials so far, and raise `KeyboardInterrupt`. ``train_command`` is
     the command that trains with the default settings.
     """
-    from nbtext.report.comparisons import write_trials
-
     try:
         for _ in search.run():
             pass  # the search stores each trial
@@ -216,8 +224,25 @@ def _run_search(search: Search, options: TuneOptions, train_command: list[str]) 
         if search.chosen is not None:
             messages.clear_progress()
             record = {"metric": options.metric, "model": None, **search.to_dict(train_command)}
-            write_trials(options.output, record)
+            _write_trials(options, search, record)
         raise
+
+
+def _write_trials(options: TuneOptions, search: Search, record: Mapping[str, Any]) -> None:
+    """Print the settings that were tried, or write the page of ``--to``."""
+    if options.to is None:
+        from nbtext.report.comparisons import write_trials
+
+        write_trials(options.output, record)
+        return
+    from nbtext.evaluation.trials import rank_trials
+    from nbtext.report.page.markup import write_html
+    from nbtext.report.page.result_pages import build_trials_page
+
+    ranked = rank_trials(search.metric, search.trials)  # the order of the settings in the record
+    intervals = [trial.predictions.compute_interval(search.metric) for trial in ranked]
+    page = build_trials_page(record, intervals, shared_options.format_command_line())
+    write_html(options.to, page)
 
 
 def _format_train_command(

@@ -18,6 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.metrics.evaluation import count_cells, finite_or_none
+from nbtext.metrics.intervals import (
+    Bootstrap,
+    bootstrap_rates,
+    percentile_interval,
+    wilson_interval,
+)
 from nbtext.metrics.outcomes import (
     METRICS,
     ScoredDocuments,
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 
     from nbtext.errors import UsageError
     from nbtext.evaluation.candidates import Candidate
+    from nbtext.metrics.intervals import Interval
     from nbtext.prediction.posterior import Posterior
     from nbtext.type_names import Floats, Ints, Mask
 
@@ -95,6 +102,23 @@ class HeldOutPredictions(NamedTuple):
         # The order is that of the output. A repeated name has no effect.
         names = ("accuracy", "macro_f1", metric, "log_loss")
         return {name: finite_or_none(values[name]) for name in names}
+
+    def compute_interval(self, metric: str) -> Interval | None:
+        """Return the 95 % interval of the requested metric, None if the metric is infinite."""
+        value = self.compute_metrics(metric)[metric]
+        if value is None:
+            return None
+        if metric == "accuracy":
+            return wilson_interval(int(self.scored.is_correct.sum()), self.scored.n)
+        bootstrap = Bootstrap()
+        if metric == "log_loss":
+            losses = self.scored.log_loss[self.has_known_label]
+            draws = bootstrap.draw_documents(losses.size)
+            replicates = np.concatenate([weights @ losses / losses.size for weights in draws])
+        else:
+            cells = count_cells(self.scored)
+            replicates = bootstrap_rates(cells, None, bootstrap, self.posterior_type)[metric]
+        return percentile_interval(replicates, value)
 
     def compute_losses(self, metric: str) -> Floats:
         """Return the loss of each document, shape (n_docs,). A lower loss is a better metric.

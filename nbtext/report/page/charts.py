@@ -17,6 +17,7 @@ from nbtext.report.page.markup import (
     format_attribute,
     format_html,
     insert_word_breaks,
+    join_markup,
 )
 
 if TYPE_CHECKING:
@@ -111,6 +112,15 @@ CURVE_SIZE = "620 284"
 X_LABEL_OFFSET = 20
 """Pixels from the bottom of this plot to the baseline of the labels below."""
 
+DISTANCE_PLOT = _Plot(left=46.0, top=12.0, width=280.0, height=160.0)
+"""The distances of runs."""
+
+DISTANCE_SIZE = "340 184"
+"""Width and height of the chart with this plot and its labels."""
+
+MIN_DISTANCE_RANGE = 0.5
+"""Smallest value at the top of this plot, so that small distances look small."""
+
 COUNT_BAR_WIDTH = 10
 
 MIN_BIN_ANSWERS = 20
@@ -148,6 +158,27 @@ def draw_bar(value: float, title: str, interval: Interval | None = None) -> Mark
         whisker=whisker,
     )
     return draw_stretching_picture("bar", bar)
+
+
+def draw_dots(
+    values: Iterable[float], low: float, high: float, interval: Interval | None = None
+) -> Markup:
+    """Draw values as dots on a line from ``low`` to ``high``, and an interval as a thick line.
+
+    The line stretches to the width of the element that contains it.
+    """
+    middle = BAR_HEIGHT / 2
+
+    def get_x(value: float) -> float:
+        return (value - low) / (high - low) * BAR_WIDTH
+
+    whisker = NO_MARKUP
+    if interval is not None:
+        whisker = _draw_line("whisker", get_x(interval[0]), middle, get_x(interval[1]), middle)
+    # A line without length and with round ends is a dot that does not stretch.
+    dots = [_draw_line("dot", get_x(value), middle, get_x(value), middle) for value in values]
+    track = _draw_line("track", 0.0, middle, BAR_WIDTH, middle)
+    return draw_stretching_picture("dots", join_markup((track, whisker, *dots)))
 
 
 def draw_stretching_picture(css_class: str, content: Markup) -> Markup:
@@ -393,6 +424,56 @@ def _draw_curve(
         other_curves,
         _draw_shape("polyline", "first", coordinates),
         forecast,
+        dots,
+    )
+
+
+class DistancePoint(NamedTuple):
+    """A point of `draw_distances`."""
+
+    distance: float
+    title: str
+    css_class: str | None = None
+    """``significant``, ``combined`` for all runs together, or both."""
+
+
+def draw_distances(
+    points: Sequence[DistancePoint | None], limits: Sequence[float], label: str
+) -> Markup:
+    """Draw the distance of each run, from left to right, and limits as dashed lines.
+
+    A run without a distance is None and leaves a gap.
+    """
+    distances = [point.distance for point in points if point is not None]
+    max_value = max([*distances, *limits, MIN_DISTANCE_RANGE])
+    step = 10.0 ** floor(log10(max_value))
+    if max_value / step > 4:
+        step *= 2
+    levels = [step * number for number in range(ceil(max_value / step) + 1)]
+    plot = DISTANCE_PLOT._replace(value_range=levels[-1])
+    dots = []
+    for position, point in enumerate(points):
+        if point is None:
+            continue
+        x, y = plot.get_point((position + 0.5) / len(points), point.distance)
+        radius = 6 if point.css_class and "combined" in point.css_class else 4
+        dots.append(
+            format_html(
+                '<g{}><title>{}</title><circle cx="{}" cy="{}" r="{}"></circle></g>',
+                format_attribute("class", point.css_class),
+                point.title,
+                x,
+                y,
+                radius,
+            )
+        )
+    return _draw_chart(
+        "distances",
+        DISTANCE_SIZE,
+        label,
+        (plot.draw_horizontal_line("grid", level) for level in levels),
+        (plot.draw_y_label(level, f"{level:.4g}") for level in levels),
+        (plot.draw_horizontal_line("limit", limit) for limit in limits),
         dots,
     )
 

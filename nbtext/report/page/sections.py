@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.evaluation.learning_curves import LearningCurve
-    from nbtext.evaluation.report_data import QuotedMistake, ReportData
+    from nbtext.evaluation.report_data import ProvenanceSection, QuotedMistake, ReportData
     from nbtext.guarantees.precision import RiskPoint
     from nbtext.inspection.terms import ClassTerms
     from nbtext.metrics.intervals import Interval
@@ -121,31 +121,44 @@ def _list_sections(data: ReportData) -> Iterator[Section]:
     """Yield the sections in the order of the page."""
     result = data.evaluation
     noun = result.kind  # "class" or "label"
-    paragraphs = (format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data))
-    yield _make_section("summary", "Summary", "Summary", join_markup(paragraphs))
-    yield _make_section("metrics", "Metrics", "Metrics", _format_metrics(data))
-    if result.has_one_label:
-        confusion = _format_confusion(result)
-        yield _make_section("confusion", "Confusion", "Confusions", confusion)
-    calibration = _format_calibration(data)
-    question = "Can its probabilities be believed?"
-    yield _make_section("calibration", "Probabilities", question, calibration)
-    classes_name = pluralize(2, noun).capitalize()
-    heading = f"{noun.capitalize()} by {noun}"
-    yield _make_section("classes", classes_name, heading, _format_classes(result))
+    yield from list_evaluation_sections(data)
     if result.has_one_label:
         mistakes = _format_mistakes(data.mistakes)
-        yield _make_section("mistakes", "Mistakes", "Most confident mistakes", mistakes)
+        yield make_section("mistakes", "Mistakes", "Most confident mistakes", mistakes)
     terms = _format_terms(data.top_terms, noun)
-    yield _make_section("terms", "Words", f"Words of each {noun}", terms)
+    yield make_section("terms", "Words", f"Words of each {noun}", terms)
     if data.learning_curve is not None:
-        learning_curve = _format_learning_curve(data.learning_curve)
-        yield _make_section("learning", "Learning", "Learning curve", learning_curve)
+        learning_curve = format_learning_curve(data.learning_curve)
+        yield make_section("learning", "Learning", "Learning curve", learning_curve)
     if data.provenance:
-        yield _make_section("made", "How made", "How it was made", _format_provenance(data))
+        provenance = format_provenance(data.provenance)
+        yield make_section("made", "How made", "How it was made", provenance)
 
 
-def _make_section(anchor: str, name: str, heading: str, content: Markup) -> Section:
+def list_evaluation_sections(
+    data: ReportData, *, compares_calibration: bool = True
+) -> Iterator[Section]:
+    """Yield the sections on the evaluated documents, from the summary to the classes.
+
+    Without ``compares_calibration``, it is unknown whether the probabilities are calibrated.
+    """
+    result = data.evaluation
+    noun = result.kind
+    paragraphs = (format_html("<p>{}</p>", paragraph) for paragraph in summarize_report(data))
+    yield make_section("summary", "Summary", "Summary", join_markup(paragraphs))
+    yield make_section("metrics", "Metrics", "Metrics", _format_metrics(data))
+    if result.has_one_label:
+        confusion = _format_confusion(result)
+        yield make_section("confusion", "Confusion", "Confusions", confusion)
+    calibration = _format_calibration(data, compares_calibration=compares_calibration)
+    question = "Can its probabilities be believed?"
+    yield make_section("calibration", "Probabilities", question, calibration)
+    classes_name = pluralize(2, noun).capitalize()
+    heading = f"{noun.capitalize()} by {noun}"
+    yield make_section("classes", classes_name, heading, _format_classes(result))
+
+
+def make_section(anchor: str, name: str, heading: str, content: Markup) -> Section:
     """Return a section. ``name`` is its entry in the table of contents."""
     markup = format_html(
         '<section aria-labelledby="{anchor}" class="{anchor}"><h2 id="{anchor}">{heading}</h2>'
@@ -472,7 +485,7 @@ def _format_confusion(result: EvaluationResult) -> Markup:
     )
 
 
-def _format_calibration(data: ReportData) -> Markup:
+def _format_calibration(data: ReportData, *, compares_calibration: bool) -> Markup:
     """Return reliability diagrams before and after calibration, and the risk curve."""
     uncalibrated_diagram = NO_MARKUP
     heading = "Probabilities of the model"
@@ -482,7 +495,7 @@ def _format_calibration(data: ReportData) -> Markup:
             "Before calibration", "before", data.uncalibrated
         )
         heading = "After calibration"
-    else:
+    elif compares_calibration:
         missing_note = format_note(
             "These probabilities are not calibrated: the model has no calibration, or one without "
             "effect."
@@ -722,7 +735,7 @@ def _format_class_terms(class_terms: ClassTerms) -> Markup:
     return format_html("<div><h3>{}</h3><ol>{}</ol></div>", heading, items)
 
 
-def _format_learning_curve(curve: LearningCurve) -> Markup:
+def format_learning_curve(curve: LearningCurve) -> Markup:
     """Return the forecast of accuracy with more documents, and the learning curve."""
     first = curve.points[0]
     last = curve.points[-1]
@@ -752,13 +765,18 @@ def _format_learning_curve(curve: LearningCurve) -> Markup:
     )
 
 
-def _format_provenance(data: ReportData) -> Markup:
+def format_provenance(provenance: Iterable[ProvenanceSection]) -> Markup:
     """Return names and values of the settings and files that the page was made from."""
     groups = []
-    for heading, rows in data.provenance:
-        items = [
-            format_html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value)
-            for name, value in rows
-        ]
-        groups.append(format_html('<h3>{}</h3><dl class="settings">{}</dl>', heading, items))
+    for heading, rows in provenance:
+        groups.append(format_html("<h3>{}</h3>{}", heading, format_description_list(rows)))
     return join_markup(groups)
+
+
+def format_description_list(rows: Iterable[tuple[str, object]]) -> Markup:
+    """Return names with their values."""
+    items = [
+        format_html('<div><dt>{}</dt><dd class="data">{}</dd></div>', name, value)
+        for name, value in rows
+    ]
+    return format_html('<dl class="settings">{}</dl>', items)
