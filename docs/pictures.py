@@ -35,6 +35,7 @@ TEST = "corpora/service-desk/test"
 LETTER = f"{TEST}/waste-collection/new-day-not-told.txt"
 TRAIN = "nbtext train corpora/service-desk/train"
 SPAM = "corpora/sms-spam"
+BANK = "corpora/banking77"
 MESSAGE = "Congratulations! Call now to claim your prize"
 
 
@@ -50,6 +51,7 @@ class Page(NamedTuple):
     """The upper part of a page that a command writes to page.html."""
 
     command: str
+    before: str = TRAIN
     width: int = 1000
     height: int = 1000
 
@@ -68,7 +70,10 @@ PICTURES = {
         (f"nbtext explain {LETTER} --limit 5", f"nbtext explain {LETTER} --why-not taxes-and-fees")
     ),
     "evaluate": Terminal((f"nbtext evaluate {TEST} --all",)),
-    "report": Page(f"nbtext report {TEST} --to page.html"),
+    "report": Page(
+        f"nbtext report {BANK}/test.csv.bz2 --title 'Questions to a bank' --to page.html",
+        before=f"nbtext train {BANK}/train.csv.bz2",
+    ),
     "explained": Page(f"nbtext explain {LETTER} --html page.html", height=900),
 }
 
@@ -182,7 +187,7 @@ def written(page: Page) -> bytes:
     """Return the page that the command writes."""
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk(Path(folder))
-        desk.run(TRAIN)
+        desk.run(page.before)
         desk.run(page.command)
         return (Path(folder) / "page.html").read_bytes()
 
