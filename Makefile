@@ -61,7 +61,7 @@ demo: $(RUN)/.ready
 	# How often is it right about 1,834 others?
 	nbtext evaluate corpora/sms-spam/test.tsv.bz2 -m $(SPAM) | head -n 2
 	# Which words say that a message is spam?
-	nbtext explain -m $(SPAM) --limit 3 \
+	nbtext explain -m $(SPAM) --limit 3 --output table \
 	  --text "Congratulations! Call now to claim your prize"
 	# What does a bank's customer want? 77 intents, learnt from 10,003 questions:
 	nbtext train corpora/banking77/train.csv.bz2 -m $(BANK) --quiet

@@ -32,9 +32,27 @@ def test_tsv_contributions_sum_to_the_log_odds(service_desk_model: Path) -> None
         assert parts[0][3] == "prior"
         assert [row[3] for row in parts][-2:] == ["log-odds", "calibrated"]
         assert math.fsum(float(row[5]) for row in parts[:-2]) == pytest.approx(
-            float(parts[-2][5]), abs=1e-9
+            float(parts[-2][5]), abs=1e-4
         )
         assert {row[8] for row in parts if row[3] == "word" and float(row[5])} <= {""}
+
+
+def test_limit_adds_up_the_other_contributions_in_every_format(service_desk_model: Path) -> None:
+    letter = next((TEST / "taxes-and-fees").iterdir())
+    explain = ("explain", letter, "-m", service_desk_model)
+    [everything] = records(*explain)
+    [limited] = records(*explain, "-n", "3")
+    sizes = sorted((abs(word["nats"]) for word in everything["words"]), reverse=True)
+    assert [abs(word["nats"]) for word in limited["words"]] == sizes[:3]
+    assert limited["others"]["count"] == sum(size > 0 for size in sizes[3:])
+    assert limited["prior"] + limited["others"]["nats"] + sum(
+        word["nats"] for word in limited["words"]
+    ) == pytest.approx(limited["log_odds"])
+    rows = succeed(*explain, "-n", "3").rows
+    assert [row[3] for row in rows] == ["prior", *["word"] * 3, "others", "log-odds", "calibrated"]
+    assert [row[4] for row in rows[1:4]] == [word["word"] for word in limited["words"]]
+    words = len(everything["words"])
+    assert "others" not in records(*explain, "-n", str(words))[0]
 
 
 def test_explain_reads_documents_with_the_models_settings(tmp_path: Path) -> None:

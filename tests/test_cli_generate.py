@@ -31,7 +31,8 @@ def test_generate_prints_the_same_documents_in_every_format(pets: Path) -> None:
     assert [[record["label"], record["text"]] for record in records] == [
         line.split("\t") for line in said["tsv"].splitlines()
     ]
-    assert [record["text"] for record in records] == said["text"].splitlines()
+    lines = [f"{record['label']}: {record['text']}" for record in records]
+    assert lines == said["text"].splitlines()
     generated = DocumentGenerator(TextClassifier.load("nbtext.joblib"), seed=7).generate(
         4, length=6
     )
@@ -43,9 +44,10 @@ def test_generate_prints_the_same_documents_in_every_format(pets: Path) -> None:
 def test_generate_prints_one_document_of_whole_words_by_default(pets: Path) -> None:
     succeed("train pets --estimate ml --ngrams 2 --char-ngrams 3")
     assert succeed("generate").text.count("\n") == 1
-    words = set(succeed("generate -n 50 --class cats").text.split())
-    assert words == {"cat", "purr", "sofa", "climb", "scratch"}
-    labels = {row[0] for row in succeed("generate -n 50 --output tsv").rows}
+    assert succeed("generate -n 99").out != succeed("generate -n 99").out
+    words = set(succeed("generate -n 50 --class cats --seed 0").text.split())
+    assert words == {"cats:", "cat", "purr", "sofa", "climb", "scratch"}
+    labels = {row[0] for row in succeed("generate -n 50 --seed 0 --output tsv").rows}
     assert labels == {"cats", "dogs"}
 
 
@@ -53,7 +55,7 @@ def test_generate_prints_one_document_of_whole_words_by_default(pets: Path) -> N
 @pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
 def test_generated_documents_can_be_trained_on(pets: Path, output: str, classifier: str) -> None:
     succeed("train pets --stop-words default --classifier", classifier)
-    write(f"drawn.{output}", succeed("generate -n 300 --output", output).out)
+    write(f"drawn.{output}", succeed("generate -n 300 --seed 0 --output", output).out)
     succeed("train", f"drawn.{output}", "--stemmer", "none", "--stop-words", "none", "-m", "again")
     before, after = (
         TextClassifier.load(str(pets / name)).fitted.statistics.vocabulary
@@ -66,15 +68,17 @@ def test_stop_words_in_the_vocabulary_are_generated_as_words(tmp_path: Path) -> 
     texts = "a\tthe end of the rope\nb\tif you see a rope\na\tof the sea\nb\tdo you see the sea\n"
     corpus(tmp_path, {"t.tsv": texts * 30})
     succeed("train t.tsv")
-    words = re.split("[ \n]", succeed("generate -n 20").text)
+    words = re.split(
+        "[ \n]", re.sub("^[ab]: ", "", succeed("generate -n 20 --seed 1").text, flags=re.MULTILINE)
+    )
     assert {"of", "you", "rope"} < {*words} <= {"", *re.findall(r"\w+", texts)}
 
 
 def test_counted_features_are_generated_by_their_names(tmp_path: Path) -> None:
     corpus(tmp_path, {"t.svm": "1 *a*:3 \x1b[31m:1\n2 x:2\n"})
     succeed("train t.svm --format svmlight --estimate ml")
-    said = succeed("generate --class 1 --length 40").text
-    assert set(said.split()) == {"*a*", "\x1b[31m"}
+    said = succeed("generate --class 1 --length 40 --seed 0").text
+    assert set(said.split()) == {"1:", "*a*", "\x1b[31m"}
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ RENAMED = {
         "-n",
         "1",
     ),
-    ("generate", "--number", "2"): ("generate", "-n", "2"),
+    ("generate", "--seed", "0", "--number", "2"): ("generate", "--seed", "0", "-n", "2"),
     ("merge", "nbtext.joblib", "other", "-o", "merged"): (
         "merge",
         "nbtext.joblib",

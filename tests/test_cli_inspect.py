@@ -42,6 +42,19 @@ def test_overview_shows_the_contents_of_the_model(service_desk_model: Path) -> N
     )
 
 
+def test_overview_begins_with_classes_and_ends_with_changed_settings(pets: Path) -> None:
+    succeed("train pets --ngrams 2")
+    text = succeed("inspect").text
+    assert text.index("terms that speak most") < text.index("fingerprint")
+    [training] = [line for line in text.splitlines() if line.startswith("training")]
+    assert training.split(maxsplit=1)[1] == "ngrams 2"
+    assert "written by" not in text
+    everything = succeed("inspect --all").text
+    assert "classifier multinomial, language english" in everything
+    assert "written by" in everything
+    assert in_json("inspect --all") == in_json("inspect")
+
+
 def test_criteria_compare_the_model_with_others_of_the_same_counts(
     service_desk_model: Path, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ ROWS = {
     "explain": ("pets/cats/1",),
     "why-not": ("dogs", "pets"),
     "tokens": ("pets/cats/1",),
-    "generate": ("-n", "3"),
+    "generate": ("-n", "3", "--seed", "0"),
     "evaluate": ("pets",),
     "cross-validate": ("pets", "--folds", "2"),
     "learning-curve": (SERVICE_DESK / "train", "--steps", "2", "--folds", "2", "--repeats", "1"),

@@ -27,6 +27,6 @@ def test_prune_makes_the_model_smaller_and_it_can_still_be_updated(pets_and_more
         4,
         True,
     )
-    assert "vocabulary   4; pruned, so no others are added\n" in succeed("inspect").text
+    assert "vocabulary  4; pruned, so no others are added\n" in succeed("inspect").text
     assert succeed("forget new gone").out == b""
     assert inspect_json(pets_and_more)["documents"] == 6

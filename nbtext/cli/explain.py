@@ -34,8 +34,10 @@ class ExplainOptions(shared_options.ModelOptions):
         shell_complete=shared_options.suggest_classes,
     )
     output: str = shared_options.rows_field()
-    limit: int = shared_options.limit_field(
-        "Show N words in a table or page.", 20, old_names="--top"
+    limit: int | None = shared_options.limit_field(
+        "Show the N words and values of columns that contribute most, and the sum of the others.",
+        old_names="--top",
+        shown_default="20 in a table or page, else all",
     )
     to: str | None = shared_options.to_field(
         "Write the contributions to FILE, as a page of HTML.", PAGE_START, old_names="--html"
@@ -69,10 +71,9 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
       prior       class prior
       word        word
       attribute   value of a column
-      rest        log odds minus the lines above (gaussian)
-      log-odds    log odds
-      calibrated  log odds after calibration
-      none        no prediction; the note has the reason
+      others for the sum of those beyond --limit, rest        log odds minus the lines above (gaussian)
+      log-odds,
+    calibrated  log odds count,   none        no prediction; the note has the reason
 
     Positions are byte offsets in the text after conversion to UTF-8, which jsonl has.
     On a terminal, words for the predicted class are bold on blue, words for the other class
@@ -103,7 +104,7 @@ def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     from nbtext.cli.corpus import check_output_file, locate_documents, open_documents
     from nbtext.explain.counterfactual import WhyNotFinder
     from nbtext.explain.explanation import Explainer
-    from nbtext.report.explanations import write_explanations, write_why_not
+    from nbtext.report.explanations import DEFAULT_TOP, write_explanations, write_why_not
 
     documents = locate_documents(documents)
     check_output_file(options.to, "--to", [options.model_path, *documents.paths])
@@ -121,7 +122,8 @@ def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
         from nbtext.report.page.explanation_page import build_explanations_page
         from nbtext.report.page.markup import write_html
 
-        write_html(options.to, build_explanations_page(explanations, options.limit))
+        top = DEFAULT_TOP if options.limit is None else options.limit
+        write_html(options.to, build_explanations_page(explanations, top))
     elif options.why_not is not None:
         write_why_not(explanations, options.output)
     else:

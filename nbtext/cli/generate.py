@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
+
 from nbtext.cli import declarations, shared_options
 from nbtext.settings import MAX_DRAWN_WORDS
+
+SEED_BITS = 32
+"""Size of a seed that the user does not set."""
 
 
 @declarations.option_record
@@ -32,10 +37,16 @@ class GenerateOptions(shared_options.ModelOptions):
         "the probabilities are the estimates of the model.",
         group="model",
     )
-    seed: int = shared_options.seed_field("Seed of the random draws.", group="process", common=True)
+    seed: int | None = shared_options.seed_field(
+        "Draw the same documents in each run with the same N.",
+        group="process",
+        common=True,
+        default=None,
+        shown_default="each run draws others",
+    )
     output: str = shared_options.output_field(
         "text tsv csv jsonl",
-        "text has a document per line. The other formats have label, text and columns, and nbtext "
+        "text has a document per line, after its class. The other formats have label, text and columns, and nbtext "
         "can train on them.",
     )
 
@@ -48,7 +59,7 @@ def command(options: GenerateOptions) -> None:
     stemmer; to train on the words, use --stemmer none --stop-words none. Stop words and n-grams are
     not drawn. A bernoulli model draws for each word of the vocabulary whether the word occurs. Each
     category, count and number is drawn from its distribution in the class; in jsonl, csv and tsv
-    its column has the name that the model reads. The same seed gives the same documents.
+    its column has the name that the model reads.
 
     \b
     Examples:
@@ -61,7 +72,7 @@ def command(options: GenerateOptions) -> None:
     generator = DocumentGenerator(
         shared_options.load_model(options.model_path),
         sample_parameters=options.draw,
-        seed=options.seed,
+        seed=secrets.randbits(SEED_BITS) if options.seed is None else options.seed,
     )
     documents = generator.generate(n=options.limit, label=options.label, length=options.length)
     write_generated_documents(generator, documents, options.output)

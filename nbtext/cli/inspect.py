@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import declarations, messages, shared_options
@@ -63,12 +64,16 @@ class InspectOptions(shared_options.ModelOptions):
         type=INPUT_PATH,
     )
     output: str = shared_options.output_field("table json")
+    all: bool = shared_options.all_field(
+        "Show all settings, and how the model was made. Without --all, the table has only settings "
+        "that differ from their default. json always has all."
+    )
     reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
 
 
 @declarations.command("inspect")
 def command(options: InspectOptions) -> None:
-    """Print the content of a model: classes, documents, tokens, vocabulary, settings, top terms.
+    """Print the content of a model: sizes, classes with top terms, calibration, changed settings.
 
     With --criteria, --term, --class, --thresholds or --perplexity, the table has only the content
     that the option describes; json has this content in addition. Options of reading apply to the
@@ -131,7 +136,8 @@ def command(options: InspectOptions) -> None:
         write_json(record)
         return
     if not details:
-        details["overview"] = overview.build_overview(model, options.limit), models.print_overview
+        print_overview = partial(models.print_overview, shows_all=options.all)
+        details["overview"] = overview.build_overview(model, options.limit), print_overview
     print_with_blank_lines(details.values(), _print_detail)
 
 

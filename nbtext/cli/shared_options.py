@@ -220,18 +220,20 @@ def rows_field(
     )
 
 
-def all_field() -> Any:
+def all_field(
+    text: str = "Show all metrics and classes, and on a terminal charts of calibration and "
+    "confusions. Without --all, the table has at most the ten classes with the lowest F1.",
+) -> Any:
     """Declare the field of ``--all``."""
-    return declarations.option(
-        "--all",
-        "Show all metrics and classes, and on a terminal charts of calibration and confusions. "
-        "Without --all, the table has at most the ten classes with the lowest F1.",
-        group="output",
-    )
+    return declarations.option("--all", text, group="output")
 
 
 def limit_field(
-    text: str, default: int | None = None, minimum: int = 1, old_names: str = ""
+    text: str,
+    default: int | None = None,
+    minimum: int = 1,
+    old_names: str = "",
+    **attributes: Any,
 ) -> Any:
     """Declare the field of ``--limit``, the maximum number of items to print."""
     return declarations.common_option(
@@ -241,13 +243,14 @@ def limit_field(
         type=WholeNumber(minimum),
         default=default,
         old_names=old_names,
+        **attributes,
     )
 
 
-def seed_field(text: str, *, group: str, common: bool = False) -> Any:
-    """Declare the field of ``--seed``."""
+def seed_field(text: str, *, group: str, default: int | None = 0, **attributes: Any) -> Any:
+    """Declare the field of ``--seed``. With the default None, each run draws differently."""
     return declarations.option(
-        "--seed", text, group=group, common=common, type=WholeNumber(0), default=0
+        "--seed", text, group=group, type=WholeNumber(0), default=default, **attributes
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice, repeat
 from math import isclose, isfinite
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.errors import format_quantity
 from nbtext.explain.contributions import split_weighted_text
+from nbtext.explain.explanation import WordContribution
 from nbtext.metrics.results import to_json_values
 from nbtext.report.output_formats import (
     Column,
@@ -37,6 +38,7 @@ from nbtext.report.output_formats import (
     print_blocks,
     print_with_blank_lines,
     render_text,
+    wrap_sentence,
     write_records,
 )
 
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
         ExplainedDocument,
         Explanation,
         RuledOutClass,
-        WordContribution,
     )
     from nbtext.explain.token_trace import NgramTerm, Token
     from nbtext.type_names import ParsedJson
@@ -225,7 +226,9 @@ class ExplanationRow(NamedTuple):
     label: str
     against: str
     kind: str
-    """``prior``, ``word``, ``attribute``, ``rest``, ``log-odds``, ``calibrated`` or ``none``."""
+    """``prior``, ``word``, ``attribute``, ``others``, ``rest``, ``log-odds``, ``calibrated`` or
+    ``none``.
+    """
     name: str = ""
     """The word or the attribute."""
     contribution: float | str = ""
@@ -237,16 +240,59 @@ class ExplanationRow(NamedTuple):
     note: str | None = None
 
 
-def write_explanations(stream: Iterable[ExplainedDocument], output: str, top: int) -> None:
+DEFAULT_TOP = 20
+"""Number of contributions in a table or page if the user sets none. Records have all."""
+
+
+def write_explanations(
+    stream: Iterable[ExplainedDocument], output: str, top: int | None = None
+) -> None:
     """Write explanations as they come, as ``table``, ``tsv``, ``csv`` or ``jsonl``.
 
     A ``table`` is for people: label, shaded text, the ``top`` largest contributions, probability.
+    In the other formats, too, ``top`` limits the contributions. None stands for `DEFAULT_TOP` in a
+    table, and for all contributions in the other formats.
     """
     if output == "table":
-        print_with_blank_lines(stream, lambda explained: _print_explained(explained, top))
+        table_top = DEFAULT_TOP if top is None else top
+        print_with_blank_lines(stream, lambda explained: _print_explained(explained, table_top))
         return
-    columns = make_tuple_columns(*EXPLANATION_COLUMNS)
-    write_records(stream, output, columns, iter_explanation_rows, _make_explanation_record)
+    columns = make_tuple_columns(*EXPLANATION_COLUMNS, formats={"nats": ".6g"})
+    write_records(
+        stream,
+        output,
+        columns,
+        partial(iter_explanation_rows, top=top),
+        partial(_make_explanation_record, top=top),
+    )
+
+
+class _OtherContributions(NamedTuple):
+    """The contributions that are not shown one by one."""
+
+    n: int
+    nats: float
+
+
+def _keep_largest(
+    explanation: Explanation, top: int | None
+) -> tuple[Explanation, _OtherContributions]:
+    """Keep the ``top`` largest contributions, largest first, and add up the others.
+
+    None keeps all contributions in their order.
+    """
+    if top is None:
+        return explanation, _OtherContributions(0, 0.0)
+    contributions = [*explanation.words, *explanation.attributes]
+    contributions.sort(key=lambda contribution: abs(contribution.nats), reverse=True)
+    shown = contributions[:top]
+    other_nats = [contribution.nats for contribution in contributions[top:] if contribution.nats]
+    shown_explanation = replace(
+        explanation,
+        words=tuple(item for item in shown if isinstance(item, WordContribution)),
+        attributes=tuple(item for item in shown if not isinstance(item, WordContribution)),
+    )
+    return shown_explanation, _OtherContributions(len(other_nats), sum(other_nats))
 
 
 def _print_explained(explained: ExplainedDocument, top: int) -> None:
@@ -268,7 +314,7 @@ def _print_explained(explained: ExplainedDocument, top: int) -> None:
         format_listing(_make_heading(explanation)),
         shaded_text,
         _format_summands(explanation, top),
-        "".join(f"{escape_controls(sentence)}\n" for sentence in sentences),
+        "".join(f"{wrap_sentence(escape_controls(sentence))}\n" for sentence in sentences),
     )
 
 
@@ -301,15 +347,19 @@ def _format_summands(explanation: Explanation, top: int) -> str:
     return format_grid(("part", "nats", "times", "terms"), rows, numeric_columns=(1, 2))
 
 
-def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[ExplanationRow]:
+def iter_explanation_rows(
+    explained: ExplainedDocument, top: int | None = None
+) -> Iterator[ExplanationRow]:
     """Yield a row for each summand of the log odds, then for the sum and the probability.
 
-    A document without an answer has one row of the kind ``none``.
+    With ``top``, only the largest contributions have a row, and the sum of the others. A document
+    without an answer has one row of the kind ``none``.
     """
     explanation = explained.explanation
     if explanation is None:
         yield ExplanationRow(explained.id, "", "", "none", note=explained.missing_reason)
         return
+    explanation, others = _keep_largest(explanation, top)
     make_row = partial(ExplanationRow, explanation.id, explanation.label, explanation.against)
     yield make_row("prior", contribution=explanation.prior, note=explained.notice)
     for word in explanation.words:
@@ -323,6 +373,8 @@ def iter_explanation_rows(explained: ExplainedDocument) -> Iterator[ExplanationR
         )
     for attribute in explanation.attributes:
         yield make_row("attribute", f"{attribute.name}={attribute.value}", attribute.nats)
+    if others.n:
+        yield make_row("others", contribution=others.nats, note=f"the sum of {others.n:,}")
     if explanation.remainder is not None:
         yield make_row("rest", contribution=explanation.remainder, note="words do not add up")
     yield make_row("log-odds", contribution=explanation.log_odds)
@@ -353,8 +405,10 @@ def _describe_count_sources(word: WordContribution) -> str:
     )
 
 
-def _make_explanation_record(explained: ExplainedDocument) -> dict[str, ParsedJson]:
-    """Return an explanation as a record for JSON.
+def _make_explanation_record(
+    explained: ExplainedDocument, top: int | None
+) -> dict[str, ParsedJson]:
+    """Return an explanation as a record for JSON, with the ``top`` contributions, None for all.
 
     An infinite contribution becomes null, and gets a key ``rules_out`` with the class that is
     impossible.
@@ -362,6 +416,7 @@ def _make_explanation_record(explained: ExplainedDocument) -> dict[str, ParsedJs
     explanation = explained.explanation
     if explanation is None:
         return _make_missing_record(explained)
+    explanation, others = _keep_largest(explanation, top)
     record: dict[str, object] = {
         "id": explanation.id,
         "label": explanation.label,
@@ -381,6 +436,8 @@ def _make_explanation_record(explained: ExplainedDocument) -> dict[str, ParsedJs
         ],
         "adds_up": explanation.remainder is None,
     }
+    if others.n:
+        record["others"] = {"count": others.n, "nats": others.nats}
     if explanation.remainder is not None:
         record["rest"] = explanation.remainder
     record["calibration"] = explanation.calibration

@@ -27,7 +27,7 @@ from nbtext.report.output_formats import (
     print_blocks,
     write_records,
 )
-from nbtext.settings import EVIDENCE_PREFIX
+from nbtext.settings import EVIDENCE_PREFIX, Reading, Settings
 from nbtext.version import __version__
 
 if TYPE_CHECKING:
@@ -189,12 +189,24 @@ CLASS_COLUMNS: Sequence[Column[ClassOverview]] = (
 )
 
 
-def print_overview(overview: Overview) -> None:
-    """Print sizes, settings, calibration, weights, attributes and classes of a model."""
+SIZE_NAMES = ("classes", "documents", "tokens", "encoded lines", "vocabulary", "fields")
+"""Properties that `print_overview` shows above the classes."""
+
+DETAIL_NAMES = ("sample", "unspaced", "stop words", "written by")
+"""Properties that `print_overview` shows only with all settings."""
+
+
+def print_overview(overview: Overview, *, shows_all: bool = False) -> None:
+    """Print sizes, classes, calibration, weights and attributes of a model, then its settings.
+
+    Without ``shows_all``, print only settings that differ from their default.
+    """
     summary = _summarize_overview(overview)
-    summary["training"] = _join_settings(overview.training)
-    summary["reading"] = _join_settings(overview.reading)
-    blocks = [format_listing(summary)]
+    sizes = {name: summary.pop(name) for name in SIZE_NAMES}
+    blocks = [
+        format_listing(sizes),
+        format_named_table("class", CLASS_COLUMNS, overview.classes.items()),
+    ]
     if overview.calibration is not None:
         blocks.append(_format_calibration_quality(overview.calibration))
     if overview.linear is not None:
@@ -203,8 +215,25 @@ def print_overview(overview: Overview) -> None:
     for name, attribute in overview.attributes.items():
         if attribute.classes:
             blocks.append(_format_attribute(name, attribute))
-    blocks.append(format_named_table("class", CLASS_COLUMNS, overview.classes.items()))
-    print_blocks(*blocks)
+
+    training = overview.training
+    reading = overview.reading
+    if not shows_all:
+        training = _select_changed_settings(training, Settings())
+        reading = _select_changed_settings(reading, Reading())
+        summary = {name: value for name, value in summary.items() if name not in DETAIL_NAMES}
+    summary["training"] = _join_settings(training) or None
+    summary["reading"] = _join_settings(reading) or None
+    if not shows_all:
+        summary["settings"] = "those not shown have their default; --all shows them"
+    print_blocks(*blocks, format_listing(summary))
+
+
+def _select_changed_settings(settings: Mapping[str, object], defaults: object) -> dict[str, object]:
+    """Return the settings that differ from their default."""
+    return {
+        name: value for name, value in settings.items() if value != getattr(defaults, name, None)
+    }
 
 
 def _join_settings(settings: Mapping[str, object]) -> str:
@@ -482,15 +511,15 @@ def write_generated_documents(
 ) -> None:
     """Write documents as they are drawn, as ``text`` or as records that nbtext can read.
 
-    Records have the keys of the generator, without texts if it has no words. Text has no labels,
-    and attributes as ``name=value``.
+    Records have the keys of the generator, without texts if it has no words. Text has the label
+    before the words, and attributes as ``name=value``.
     """
     keys = generator.keys
     has_text = bool(generator.words)
     if output == "text":
         for document in documents:
             line = _format_generated_text(document, generator.attributes, has_text=has_text)
-            sys.stdout.write(f"{escape_controls_on_terminal(line)}\n")
+            sys.stdout.write(f"{escape_controls_on_terminal(f'{document.label}: {line}')}\n")
         return
 
     def to_row(document: GeneratedDocument) -> tuple[object, ...]:

@@ -463,12 +463,39 @@ def print_blocks(*blocks: str) -> None:
 
 
 def format_listing(pairs: Mapping[str, object]) -> str:
-    """Return a line per name and value, with aligned values. Values of None are skipped."""
+    """Return a line per name and value, with aligned values. Values of None are skipped.
+
+    On a terminal, values are wrapped between words.
+    """
     texts = {
         name: escape_controls(str(value)) for name, value in pairs.items() if value is not None
     }
     name_width = max(map(len, texts), default=0)
-    return "".join(f"{name.ljust(name_width)}  {text}\n" for name, text in texts.items())
+    indent = " " * (name_width + 2)
+    return "".join(
+        f"{wrap_sentence(f'{name.ljust(name_width)}  {text}', indent)}\n"
+        for name, text in texts.items()
+    )
+
+
+def wrap_sentence(text: str, indent: str = "") -> str:
+    """Wrap a line between words at the width of the terminal, with ``indent`` before later lines.
+
+    Without a terminal, return the line unchanged.
+    """
+    if not text or not _is_terminal():
+        return text
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    return fill(
+        text,
+        max(get_terminal_size().columns, 2 * len(indent) + 1),
+        subsequent_indent=indent,
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 MAX_SETTING_ITEMS = 10
@@ -530,7 +557,7 @@ def format_grid(
     if has_styles():
         bold = "\x1b[1m"
         reset = "\x1b[0m"
-    lines = [title, ""] if title else []
+    lines = [wrap_sentence(title), ""] if title else []
     lines += [f"{bold}{line}{reset}" for line in _wrap_row(headings, widths, gap, right_aligned)]
     table_width = sum(widths) + len(gap) * (len(widths) - 1)
     lines.append(f" {'─' * table_width}")
