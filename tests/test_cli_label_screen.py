@@ -88,7 +88,6 @@ class Screen:
 
     def label(self, label: str, n: int) -> None:
         """Name the class of the document; wait until there are n labels."""
-        self.type("n", "class: _")
         self.type(label, f"class: {label}_")
         self.type("\r", f"{n} label{'s' * (n != 1)}, ")
 
@@ -154,26 +153,27 @@ def name(frame: list[str]) -> str:
 def test_session_from_the_first_class_to_a_model(pool: Path) -> None:
     with screen(pool) as shown:
         first = name(shown.wait("0 labels, 40 left"))
-        assert shown.frame[-1].startswith("q quit  Enter >class  1-0 class  n name  s skip")
+        assert shown.frame[-1].startswith("Type the first class, then Enter")
         assert "no class is suggested yet" in "\n".join(shown.type("\r", "no class is suggested"))
         shown.label("cats", 1)
         shown.label("dogs", 2)
         assert re.search(r">?1 0\.\d\d cats +>?2 0\.\d\d dogs", shown.frame[-2])
-        shown.type("n", "class: _")
-        shown.type("c", "Tab: cats")
+        assert shown.frame[-1].startswith("Esc quit  Enter >class  1-0 class  a-z name  Tab skip")
+        assert "Enter: new class" in shown.type("c", "Tab: cats")[-1]
         shown.type("\t", "class: cats_")
+        assert "Enter: done" in shown.frame[-1]
         third = name(shown.type("\r", "3 labels, "))
         shown.type("2", "4 labels, 36 left")
-        assert name(shown.type("u", "undone; label it again")) == third
+        assert name(shown.type("\x7f", "undone; label it again")) == third
         shown.type("1", "4 labels, 36 left")
         fifth = name(shown.frame)
-        assert name(shown.type("s", "4 labels, 35 left")) != fifth
+        assert name(shown.type("\t", "4 labels, 35 left")) != fifth
         shown.type("\r", "5 labels, 34 left")
         shown.type("9", "the key 9 has no effect here; see the last line")
         shown.type("/", "search (empty: next match): _")
         shown.type("engine", "engine_")
         assert "engine" in "\n".join(shown.type("\r", "found without a label")[3:])
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
         assert (
             b"labels.jsonl: 5 labels, 2 classes; train a model with nbtext train labels.jsonl"
@@ -197,7 +197,7 @@ def test_accuracy_is_estimated_after_five_random_documents(pool: Path) -> None:
             r"5 labels, 35 left \| accuracy about \d\.\d\d \(\d\.\d\d to \d\.\d\d, 5 at random\)",
             shown.type("2", "5 labels")[0],
         )
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
 
 
@@ -225,7 +225,7 @@ def test_signals_restore_the_terminal(pool: Path, number: int, status: int) -> N
     with screen(pool) as shown:
         shown.wait("0 labels")
         shown.label("cats", 1)
-        shown.type("n", "class: _")
+        shown.type("n", "class: n_")
         shown.child.send_signal(number)
         assert shown.end() == status
         assert shown.raw.count(b"\x1b[?1049h") == shown.raw.count(b"\x1b[?25h\x1b[?1049l") == 1
@@ -244,7 +244,7 @@ def test_failures_restore_the_terminal(pool: Path) -> None:
                 b"labels.jsonl: another session has this file open; end that session, or choose another file"
                 in b" ".join(second.raw.split())
             )
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
 
 
@@ -253,7 +253,7 @@ def test_replaced_label_file_ends_the_session_in_one_line(pool: Path) -> None:
         shown.wait("0 labels")
         shown.label("cats", 1)
         (pool / "labels.jsonl").rename(pool / "old")
-        os.write(shown.ours, b"ndogs\r")
+        os.write(shown.ours, b"dogs\r")
         assert shown.end() == 4
     after = b" ".join(shown.raw.rpartition(b"\x1b[?1049l")[2].split())
     assert (
@@ -278,7 +278,7 @@ def test_suspending_restores_the_terminal_and_resuming_redraws(pool: Path) -> No
         wait_until(again, "the second screen")
         assert shown.raw.index(b"\x1b[?1049l") < shown.raw.rindex(b"\x1b[?1049h")
         shown.label("cats", 1)
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
 
 
@@ -287,8 +287,8 @@ def test_frame_fits_the_screen(pool: Path, size: tuple[int, int]) -> None:
     corpus(pool, {"pool/long.txt": "word " * 500 + "unbroken" * 60 + "\n" + "\u4e2d\u6587" * 90})
     with screen(pool, size=size) as shown:
         for label in ("a class with a rather long name", "dogs", "cats"):
-            os.write(shown.ours, f"n{label}\r".encode())
-        os.write(shown.ours, b"/unbroken\r b    q")
+            os.write(shown.ours, f"{label}\r".encode())
+        os.write(shown.ours, b"/unbroken\r   \x1b[5~ \x1b")
         assert shown.end() == 0
     frames = [
         CODES.sub("", frame.partition(b"\x1b[J")[0].decode()).split("\r\n")
@@ -304,14 +304,14 @@ def test_frame_fits_the_screen(pool: Path, size: tuple[int, int]) -> None:
 
 def test_resizing_redraws_the_screen(pool: Path) -> None:
     with screen(pool) as shown:
-        shown.wait("q quit")
+        shown.wait("Type the first class")
         shown.resize(30, 10)
         wait_until(lambda: shown.height == 10, "the smaller screen")
         assert all(len(line) < 30 for line in shown.frame)
-        assert shown.frame[-1].startswith("q quit")
+        assert shown.frame[-1].startswith("Type the first class")
         shown.resize(100, 30)
         wait_until(lambda: shown.height == 30, "the larger screen")
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
 
 
@@ -330,11 +330,11 @@ def test_documents_cannot_move_the_cursor_and_plain_terminals_work(
         },
     )
     with screen(pool, "evil", env=env) as shown:
-        wait_until(lambda: b"q quit" in shown.read(), "the screen")
-        for keys in (b"ncats\r", b"ndogs\r"):
+        wait_until(lambda: b"Type the first" in shown.read(), "the screen")
+        for keys in (b"cats\r", b"dogs\r"):
             os.write(shown.ours, keys)
         wait_until(lambda: b"2 labels" in shown.read(), "two labels")
-        os.write(shown.ours, b"q")
+        os.write(shown.ours, b"\x1b")
         assert shown.end() == 0
     text = shown.raw.decode()
     assert not set(CODES.sub("", text)) & set("\x1b\x07\x9b\u202e\u2028")
@@ -355,20 +355,18 @@ def test_review_shows_only_suspects_and_writes_a_patch(tmp_path: Path) -> None:
     assert len(suspects) > 2
     with screen(tmp_path, "corpus", "--review") as shown:
         shown.wait(f"0 reviewed, 0 changed, {len(suspects)} left")
-        assert shown.frame[-1].startswith("q quit  k keep label  Enter >class")
+        assert shown.frame[-1].startswith("Esc quit  = keep label  Enter >class")
         assert re.match(r"is \w+, looks like \w+, \d+ to 1", shown.frame[1])
-        shown.type("k", "1 reviewed, 0 changed")
-        shown.type("n", "class: _")
+        shown.type("=", "1 reviewed, 0 changed")
         shown.type("horses", "horses_")
         shown.type("\r", "2 reviewed, 1 changed")
-        shown.type("u", "1 reviewed, 0 changed")
-        shown.type("n", "class: _")
+        shown.type("\x7f", "1 reviewed, 0 changed")
         shown.type("dogs", "dogs_")
         shown.type("\r", "2 reviewed")
         shown.type(
-            "s", f"2 reviewed, {1 - ('/dogs/' in suspects[1])} changed, {len(suspects) - 3} left"
+            "\t", f"2 reviewed, {1 - ('/dogs/' in suspects[1])} changed, {len(suspects) - 3} left"
         )
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
     lines = [
         line.split("\t")
@@ -382,7 +380,7 @@ def test_review_shows_only_suspects_and_writes_a_patch(tmp_path: Path) -> None:
     succeed("train corpus --relabel review.tsv")
     with screen(tmp_path, "corpus", "--review") as shown:
         shown.wait(f"{len(suspects) - 2} left")
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
 
 
@@ -452,27 +450,24 @@ def switch_to(shown: Screen, wanted: list[str]) -> None:
 def test_multi_label_keys_toggle_labels_which_are_stored_together(tagged: Path) -> None:
     with screen(tagged, "pool", "--label-separator", "|", "--times", "--who", "ada") as shown:
         first = name(shown.wait("0 documents, 24 left"))
-        assert shown.frame[-1].startswith("q quit  Enter >labels  1-Z on/off  n name")
-        shown.type("n", "labels: _")
+        assert shown.frame[-1].startswith("Type the first class")
         shown.type("cats | engines", "engines_")
         assert shown.type("\r", ">2 0.00 engines")[-2] == ">1 0.00 cats     >2 0.00 engines"
         shown.type("2", " 2 0.00 engines")
         second = name(shown.type("\r", "1 document, 23 left"))
         switch_to(shown, [])
         third = name(shown.type("\r", "2 documents, 22 left"))  # no label, which is not a skip
-        shown.type("s", "2 documents, 21 left")
-        assert name(shown.type("u", "undone; label it again")) == third
-        assert name(shown.type("u", "1 document, 23 left")) == second
+        shown.type("\t", "2 documents, 21 left")
+        assert name(shown.type("\x7f", "undone; label it again")) == third
+        assert name(shown.type("\x7f", "1 document, 23 left")) == second
         switch_to(shown, [])
-        shown.type("n", "labels: _")
         shown.type("engines", "engines_")
         shown.type("\r", ">2 0.00 engines")
         switch_to(shown, ["engines"])
         third = name(shown.type("\r", "2 documents, 22 left"))
         assert "engines" in shown.frame[-2]
-        shown.type("u", "1 document, 23 left")
+        shown.type("\x7f", "1 document, 23 left")
         assert "engines" not in shown.frame[-2]  # no document has it any more
-        shown.type("n", "labels: _")
         shown.type("engines", "engines_")
         shown.type("\r", ">2 0.00 engines")
         switch_to(shown, ["engines"])
@@ -480,7 +475,7 @@ def test_multi_label_keys_toggle_labels_which_are_stored_together(tagged: Path) 
         for n in range(3, 17):
             switch_to(shown, set_of(name(shown.frame)))
             shown.type("\r", f"{n} documents, {24 - n} left")
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
         assert (
             b"labels.jsonl: 16 documents, 2 labels; train a model with nbtext train labels.jsonl"
@@ -502,7 +497,7 @@ def test_multi_label_keys_toggle_labels_which_are_stored_together(tagged: Path) 
             if f">{key} " in shown.frame[-2]
         ]
         shown.type("\r", "17 documents, 7 left")
-        shown.type("q", "")
+        shown.type("\x1b", "")
         assert shown.end() == 0
     assert json_lines((tagged / "labels.jsonl").read_bytes())[-1]["label"] == on == set_of(left)
     succeed("train labels.jsonl --min-df 1")
@@ -533,7 +528,7 @@ def test_multi_label_review_suggests_the_suspected_label_set(tmp_path: Path) -> 
                 f"is {label or 'without a label'}, looks like {suggested or 'without a label'}, "
             )
             if n == 0:
-                shown.type("k", "1 reviewed, 0 changed")
+                shown.type("=", "1 reviewed, 0 changed")
             elif n < len(found) - 1:
                 shown.type("\r", f"{n + 1} reviewed, {n} changed")
             else:

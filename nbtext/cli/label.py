@@ -109,7 +109,8 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
 
     CORPUS has the documents to label (the pool), in any format. Labels in CORPUS are ignored,
     except with --review. A terminal shows one document after the other: number keys choose a class,
-    n names a new class, and the last line shows the other keys. Words for the most probable class
+    a letter starts the name of a class (Tab completes it), and the last line shows the other keys.
+    Words for the most probable class
     are bold on blue, words for the second class underlined on orange. Without a terminal,
     --suggest prints documents as rows without labels, an editor or a program fills in the labels,
     and --take imports the rows.

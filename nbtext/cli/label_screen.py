@@ -43,8 +43,11 @@ class LabelScreen:
     """Asks about documents until no document is left or the person quits."""
 
     keys = CLASS_KEYS
-    commands = "Enter >class  1-0 class  n name  s skip  u undo  / search"
+    enter_command = "Enter >class  1-0 class"
+    commands = "a-z name  Tab skip  Backspace undo  / search"
     """The end of the last line. It may be cut off, so the least obvious keys come first."""
+    question = "class: "
+    new_name_command = "Enter: new class"
 
     def __init__(
         self, session: Session, terminal: Terminal, answer: Callable[[int, Label], None]
@@ -70,30 +73,36 @@ class LabelScreen:
         """Ask about documents until no document is left or the person quits."""
         self._show_next()
         while not self._is_finished:
-            keep_command = "k keep label  " if self._has_current_label else ""
-            self._draw(f"q quit  {keep_command}{self.commands}")
+            self._draw(self._describe_keys())
             key = self._terminal.read_key()
-            if key in ("q", "closed"):
+            if key in ("escape", "closed"):
                 return
             if key != "resized":
                 self._handle_key(key)
 
+    def _describe_keys(self) -> str:
+        """Return the last line of the screen: the keys and their effects."""
+        if not self._labels:
+            return "Type the first class, then Enter   Tab skip  / search  Esc quit"
+        commands = ["Esc quit"]
+        if self._has_current_label:
+            commands.append("= keep label")
+        return "  ".join([*commands, self.enter_command, self.commands])
+
     def _handle_key(self, key: str) -> None:
-        """Choose the label of a key. A key without a label runs a command or scrolls."""
+        """Choose the label of a key. Other keys run a command, start a name, or scroll."""
         actions = {
             "enter": self._accept,
-            "n": self._type_label,
-            "s": self._skip,
-            "u": self._undo,
+            "tab": self._skip,
             "backspace": self._undo,
             "/": self._search,
-            "k": self._keep_label,
+            "=": self._keep_label,
+            "+": self._type_label,
         }
         scroll_lines = {
             " ": self._page_lines,
             "page-down": self._page_lines,
             "page-up": -self._page_lines,
-            "b": -self._page_lines,
             "down": 1,
             "up": -1,
         }
@@ -106,6 +115,8 @@ class LabelScreen:
             actions[key]()
         elif key in scroll_lines:
             self._first_line += scroll_lines[key]  # `_draw` limits it to the text
+        elif len(key) == 1 and key.isalpha():
+            self._type_label(key)
         else:
             self._message = f"the key {key} has no effect here; see the last line"
 
@@ -146,7 +157,7 @@ class LabelScreen:
     def _accept(self) -> None:
         """Store the most probable class."""
         if len(self._session.classes) < 2:
-            self._message = "no class is suggested yet; n names a class"
+            self._message = "no class is suggested yet; type the name of a class"
             return
         probabilities = self._session.predict_probabilities(self._row)
         label, _ = max(probabilities, key=itemgetter(1))
@@ -156,12 +167,13 @@ class LabelScreen:
         """Store the label that the document has in the reviewed corpus."""
         label = self._session.get_current_label(self._row)
         if label is None:
-            self._message = "k keeps a label in a review; this document has none"
+            self._message = "= keeps a label in a review; this document has none"
         else:
             self._store(label)
 
-    def _type_label(self) -> None:
-        label = self._prompt("class: ", self._session.classes)
+    def _type_label(self, start: str = "") -> None:
+        """Read the name of a class, which begins with ``start``, and store it."""
+        label = self._prompt(self.question, self._session.classes, start)
         if label:
             self._store(label)
 
@@ -198,18 +210,19 @@ class LabelScreen:
         later_rows = (row for row in rows if row > self._row)
         self._show(next(later_rows, rows[0]))
 
-    def _prompt(self, question: str, names: Sequence[str] = ()) -> str | None:
+    def _prompt(self, question: str, names: Sequence[str] = (), typed: str = "") -> str | None:
         """Read a line, and return it without blanks around it. Tab completes one of the ``names``.
 
-        Return None if the person presses Escape, or if the terminal is gone.
+        ``typed`` is the start of the line. Return None if the person presses Escape, or if the terminal is gone.
         """
-        typed = ""
         while True:
             completion = _complete(typed, names)
             line = f"{question}{sanitise_text(typed)}_"
             if completion:
                 line += f"   Tab: {sanitise_text(completion)}"
-            self._draw(f"{line}   Enter: done   Esc: back")
+            is_new = bool(names) and typed.strip() not in names
+            enter_command = self.new_name_command if is_new else "Enter: done"
+            self._draw(f"{line}   {enter_command}   Esc: back")
             key = self._terminal.read_key()
             if key == "enter":
                 return typed.strip()
@@ -308,9 +321,11 @@ def _complete(typed: str, names: Sequence[str]) -> str | None:
 class LabelSetScreen(LabelScreen):
     """Asks about multi-label documents: keys switch labels on and off, and Enter stores the set."""
 
-    # Lower-case letters of commands (k, n, q, s, u; b scrolls) are no keys of labels.
-    keys = f"{CLASS_KEYS}acdeghijlmoprtvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    commands = "Enter >labels  1-Z on/off  n name  s skip  u undo  / search"
+    # Lower-case letters start a name.
+    keys = f"{CLASS_KEYS}ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    enter_command = "Enter >labels  1-Z on/off"
+    question = "labels: "
+    new_name_command = "Enter: done"  # the line may have several labels
 
     _selected: set[str]
 
@@ -329,8 +344,9 @@ class LabelSetScreen(LabelScreen):
         """Store the labels that are switched on."""
         self._store(make_label_set(self._selected))
 
-    def _type_label(self) -> None:
-        typed = self._prompt("labels: ", self._labels)
+    def _type_label(self, start: str = "") -> None:
+        """Read labels, the first of which begins with ``start``, and switch them on."""
+        typed = self._prompt(self.question, self._labels, start)
         if not typed:
             return
         typed_labels = split_label(typed, self._session.plan.separator)

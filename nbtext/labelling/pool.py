@@ -14,6 +14,7 @@ import numpy as np
 
 from nbtext.counts.counting import Analysis, count_labelled_documents
 from nbtext.counts.matrix import DocumentTermMatrix, argsort_stable
+from nbtext.document_fields import render_document
 from nbtext.errors import UsageError
 from nbtext.ragged import compute_flat_indices, compute_offsets
 
@@ -152,8 +153,13 @@ class DocumentPool:
             np.add.at(sums, documents.astype(np.int64), changes * values)
 
     def get_text(self, row: int) -> str:
-        """Return the text of a document as it is shown to people."""
-        return self.documents[row].display_text
+        """Return the text and the named fields of a document, as they are shown to people.
+
+        The field without a name is left out: its items are features, not text that people wrote.
+        """
+        document = self.documents[row]
+        named_fields = [(name, content) for name, content in document.fields if name]
+        return render_document(document.text, named_fields).decode()
 
 
 def _bound_term_blocks(sizes: Ints) -> list[int]:

@@ -389,8 +389,11 @@ class Session:
         words = self._tracer.locate_words(document.text, document.fields, splits_pairs=True)
         matrix = self.pool.matrix.take(np.array([row]))
         contributions = distribute_to_words(words, matrix, term_contributions)
-        spans = zip(words.starts.tolist(), words.ends.tolist(), contributions.tolist(), strict=True)
-        return split_weighted_text(document.display_text, spans)
+        text = self.pool.get_text(row)
+        is_shown = words.ends <= len(text.encode())
+        columns = (words.starts, words.ends, contributions)
+        spans = zip(*(column[is_shown].tolist() for column in columns), strict=True)
+        return split_weighted_text(text, spans)
 
     @cached_property
     def _tracer(self) -> TokenTracer:
