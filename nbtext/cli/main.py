@@ -297,6 +297,7 @@ def _report_failure(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR
         case SystemExit():
             return problem.code if isinstance(problem.code, int) else INTERNAL_ERROR_STATUS
         case KeyboardInterrupt() | click.Abort():
+            _report_interruption()
             return 128 + signal.SIGINT
         case click.ClickException():
             _report_wrong_usage(problem)
@@ -318,6 +319,16 @@ def _report_failure(problem: BaseException, *, debug: bool) -> int:  # noqa: PLR
         hint="please report it, with the output of nbtext --debug",
     )
     return INTERNAL_ERROR_STATUS
+
+
+def _report_interruption() -> None:
+    """Print a line about Ctrl-C. It says that nothing was written only if this is certain."""
+    from nbtext.store.atomic import has_changed_files
+
+    # `_prepare_streams` replaced the method, and the first output restored it.
+    has_output = "write" not in vars(sys.stdout)
+    result = "" if has_output or has_changed_files() else "; nothing was written"
+    emit(f"interrupted{result}")
 
 
 def _convert_system_error(problem: BaseException | None) -> PathError | None:
@@ -437,6 +448,21 @@ def _prepare_streams() -> None:
             newline="\n",
             line_buffering=bool(sys.stdout.line_buffering),
         )
+    if sys.stdout is not None:
+        _note_first_output()
+
+
+def _note_first_output() -> None:
+    """Replace the method ``write`` of standard output until the first output."""
+    attributes = vars(sys.stdout)
+    attributes.pop("write", None)  # of an earlier command of this process
+    write = sys.stdout.write
+
+    def write_first(text: str) -> int:
+        attributes.pop("write", None)
+        return write(text)
+
+    attributes["write"] = write_first
 
 
 def _abandon_standard_output() -> None:

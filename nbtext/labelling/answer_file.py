@@ -39,7 +39,7 @@ from nbtext.prediction.labels import (
     split_label,
     to_json_label,
 )
-from nbtext.store.atomic import sync_folder
+from nbtext.store.atomic import record_change, sync_folder
 from nbtext.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -192,6 +192,7 @@ class AnswerFile:
         line = f"{answer.line}\n".encode(*_ENCODING)
         start = self._line_ends[-1]
         unwritten = line
+        record_change()
         try:
             while unwritten:
                 unwritten = unwritten[os.write(self._descriptor, unwritten) :]
@@ -215,6 +216,7 @@ class AnswerFile:
     def remove_last(self) -> None:
         """Cut off the last answer. Raise `PathError` if that fails."""
         self._require_unchanged()
+        record_change()
         self._line_ends.pop()
         self.answers.pop()
         try:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from nbtext.errors import LockedError, NbtextError, PathError, describe_os_error
+from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +40,26 @@ _APPEND_LOCK_ATTEMPTS = 100
 _APPEND_LOCK_POLL_SECONDS = 0.01
 
 Created = TypeVar("Created")
+
+
+@dataclass()
+class _ChangeState:
+    """Whether this process has changed a file."""
+
+    has_changes: bool = False
+
+
+_changes = _ChangeState()
+
+
+def record_change() -> None:
+    """Remember that a file is about to change, for the message after Ctrl-C."""
+    _changes.has_changes = True
+
+
+def has_changed_files() -> bool:
+    """Return True if this process may have changed a file, apart from locks and temporary files."""
+    return _changes.has_changes
 
 
 def check_replaceable(path: str, *, follow: bool = True) -> Path:
@@ -128,6 +149,7 @@ def replace_file(
             os.fsync(file.fileno())
         if before_replace is not None:
             before_replace(target)
+        record_change()
         temporary.replace(target)
     except OSError as problem:
         raise PathError(
@@ -267,6 +289,7 @@ def keep_backup(target: Path, suffix: str = BACKUP_SUFFIX) -> None:
             replace_file(str(backup), lambda file: _copy(target, file), main_file=target)
             return
         try:
+            record_change()
             link.replace(backup)
         finally:
             # The link still exists if the rename failed, or did nothing because both names
@@ -332,6 +355,7 @@ def _append(descriptor: int, line: bytes) -> None:
     with suppress(OSError):  # a file that may not be read
         if is_file and end > 0 and os.pread(descriptor, 1, end - 1) != b"\n":
             unwritten = b"\n" + line
+    record_change()
     try:
         while unwritten:
             n_written = os.write(descriptor, unwritten)  # fewer bytes on a nearly full disk
