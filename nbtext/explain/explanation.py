@@ -91,7 +91,7 @@ class WordContribution(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _AttributeContribution:
+class AttributeContribution:
     """The value of an attribute, and its contribution in nats."""
 
     name: str
@@ -135,7 +135,7 @@ class Explanation:
     regression, they are the difference of the intercepts.
     """
     words: tuple[WordContribution, ...]
-    attributes: tuple[_AttributeContribution, ...]
+    attributes: tuple[AttributeContribution, ...]
     remainder: float | None
     """Log odds minus the other parts. None if the parts are exact and add up."""
     calibration: _CalibrationSteps
@@ -243,11 +243,11 @@ class Explainer:
 
     def _explain_attributes(
         self, document: Document, matrix: DocumentTermMatrix, pair: tuple[int, int]
-    ) -> tuple[_AttributeContribution, ...]:
+    ) -> tuple[AttributeContribution, ...]:
         contributions = []
         for name, value, scores in score_attributes(self._model, matrix, document.values):
             [nats] = compute_pair_log_odds(scores[np.newaxis], pair)
-            contributions.append(_AttributeContribution(name, value, float(nats)))
+            contributions.append(AttributeContribution(name, value, float(nats)))
         return tuple(contributions)
 
     def _create_explanation(
@@ -258,7 +258,7 @@ class Explainer:
         *,
         prior: float,
         words: tuple[WordContribution, ...],
-        attributes: tuple[_AttributeContribution, ...],
+        attributes: tuple[AttributeContribution, ...],
         is_exact: bool,
     ) -> Explanation:
         """Add up the summands of the log odds. ``is_exact`` is True if they have no remainder."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from nbtext.explain.counterfactual import WhyNotResult
     from nbtext.explain.explanation import (
+        AttributeContribution,
         ExplainedDocument,
         Explanation,
         RuledOutClass,
@@ -283,7 +284,10 @@ def _keep_largest(
     """
     if top is None:
         return explanation, _OtherContributions(0, 0.0)
-    contributions = [*explanation.words, *explanation.attributes]
+    contributions: list[WordContribution | AttributeContribution] = [
+        *explanation.words,
+        *explanation.attributes,
+    ]
     contributions.sort(key=lambda contribution: abs(contribution.nats), reverse=True)
     shown = contributions[:top]
     other_nats = [contribution.nats for contribution in contributions[top:] if contribution.nats]
