@@ -133,9 +133,8 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
     name, equals, number = text.partition("=")
     name = RENAMED_METRICS.get(name, name)
     if not equals:
-        raise UsageError(
-            f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {valid_names[0]}=0.5"
-        )
+        example = "log_loss=0.6" if is_maximum else "macro_f1=0.85"
+        raise UsageError(f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {example}")
     if name not in METRICS:
         raise _make_unknown_metric_error(option, name, valid_names)
     if name not in valid_names:

@@ -20,6 +20,9 @@ TOPICS = {
     "exit-status": "exit statuses",
     "model": "the model file, and where commands look for it",
     "settings": "settings for --set",
+    "classifiers": "kinds of models",
+    "languages": "languages of documents",
+    "multi-label": "several labels per document",
     "smoothing": "the pseudo-count, and how it is chosen",
     "calibration": "how scores become probabilities, and their limits",
     "evaluation": "how to evaluate a model",
@@ -29,8 +32,19 @@ TOPICS = {
     "cron": "running unattended",
 }
 
-OLD_TOPICS = {"judgement": "evaluation"}
-"""Former names of topics, which still work and are not listed."""
+OLD_TOPICS = {
+    "judgement": "evaluation",
+    "algorithms": "classifiers",
+    "classifier": "classifiers",
+    "language": "languages",
+    "labels": "multi-label",
+    "several-labels": "multi-label",
+    "ledger": "glossary",
+    "abstain": "glossary",
+    "coverage": "glossary",
+    "nats": "glossary",
+}
+"""Former and other names of topics, which work and are not listed."""
 
 
 def _suggest_topics(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

@@ -66,7 +66,8 @@ class InspectOptions(shared_options.ModelOptions):
     output: str = shared_options.output_field("table json")
     all: bool = shared_options.all_field(
         "Show all settings, and how the model was made. Without --all, the table has only settings "
-        "that differ from their default. json always has all."
+        "that differ from their default. json always has all.",
+        common=True,
     )
     reading: ExplicitSettings[Reading] = parameters_field(Reading, shows_defaults=False)
 

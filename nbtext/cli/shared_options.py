@@ -223,9 +223,11 @@ def rows_field(
 def all_field(
     text: str = "Show all metrics and classes, and on a terminal charts of calibration and "
     "confusions. Without --all, the table has at most the ten classes with the lowest F1.",
+    *,
+    common: bool = False,
 ) -> Any:
-    """Declare the field of ``--all``."""
-    return declarations.option("--all", text, group="output")
+    """Declare the field of ``--all``. ``common`` is set if ``--help`` shows it, too."""
+    return declarations.option("--all", text, group="output", common=common)
 
 
 def limit_field(

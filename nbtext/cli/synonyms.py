@@ -10,7 +10,7 @@ from nbtext.errors import did_you_mean
 
 COMMAND_SYNONYMS = {
     "--version": "version",
-    "classify": "predict score run infer ask",
+    "classify": "predict score run infer ask serve daemon api",
     "compare": "diff",
     "completion": "completions bash zsh fish",
     "cross-validate": "cv crossval crossvalidate validate",
