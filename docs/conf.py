@@ -39,6 +39,7 @@ myst_enable_extensions = ["attrs_inline", "deflist"]  # for the page of referenc
 html_theme = "furo"
 html_static_path = ["style"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_title = f"nbtext {release}"
 html_copy_source = False
 html_use_index = html_domain_indices = False  # of four thousand functions
