@@ -71,9 +71,11 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
       prior       class prior
       word        word
       attribute   value of a column
-      others for the sum of those beyond --limit, rest        log odds minus the lines above (gaussian)
-      log-odds,
-    calibrated  log odds count,   none        no prediction; the note has the reason
+      others      sum of the words and values beyond --limit
+      rest        log odds minus the lines above (gaussian)
+      log-odds    log odds
+      calibrated  log odds after calibration
+      none        no prediction; the note has the reason
 
     Positions are byte offsets in the text after conversion to UTF-8, which jsonl has.
     On a terminal, words for the predicted class are bold on blue, words for the other class

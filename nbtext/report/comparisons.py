@@ -1,6 +1,6 @@
 """Print results of `nbtext compare`, `tune`, `suspects`, `drift`, `prevalence`, `learning-curve`.
 
-The page of `nbtext report` uses the sentence on the forecast too.
+`nbtext.report.page.result_pages` shows the same results on pages, with the same sentences.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from nbtext.report.output_formats import (
     JSON_SIGNIFICANT_DIGITS,
     METRIC_TITLES,
     Column,
+    draw_block,
     escape_controls,
     escape_controls_on_terminal,
     format_grid,
@@ -182,28 +183,33 @@ def _print_trials(result: Mapping[str, Any]) -> None:
     trials = result["settings"]
     chosen_trial = result["chosen"]
     columns = _choose_trial_columns(trials, chosen_trial, result["metric"])
-    tables = []
-    # The trials of a stage are neighbours.
-    stages = groupby(trials, lambda trial: (trial["documents"], trial["folds"]))
-    for (n_documents, n_folds), stage_trials in stages:
-        title = (
-            f"evaluated on {_format_part(n_documents, result['documents'], 'document')}, "
-            f"{_format_part(n_folds, result['folds'], 'fold')}"
-        )
-        tables.append(format_table(columns, stage_trials, title))
-
-    choice = ""
-    if result["model"]:  # otherwise the search was interrupted
-        choice = _describe_choice(trials, chosen_trial)
+    tables = [
+        format_table(columns, stage_trials, title) for title, stage_trials in list_stages(result)
+    ]
+    choice = describe_choice(result)
     command = escape_controls_on_terminal(chosen_trial["command"])
     print_blocks(
-        format_listing(_summarize_trials(result)),
+        format_listing(summarize_trials(result)),
         *tables,
         *(f"{line}\n" for line in (wrap_sentence(choice), command) if line),
     )
 
 
-def _summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
+def list_stages(result: Mapping[str, Any]) -> list[tuple[str, list[Trial]]]:
+    """Return the stages of a search: the documents and folds in words, and the trials."""
+    stages = []
+    # The trials of a stage are neighbours.
+    groups = groupby(result["settings"], lambda trial: (trial["documents"], trial["folds"]))
+    for (n_documents, n_folds), trials in groups:
+        title = (
+            f"evaluated on {_format_part(n_documents, result['documents'], 'document')}, "
+            f"{_format_part(n_folds, result['folds'], 'fold')}"
+        )
+        stages.append((title, list(trials)))
+    return stages
+
+
+def summarize_trials(result: Mapping[str, Any]) -> dict[str, str | None]:
     """Return names and values of the search: method, sizes, model, and corrected estimate."""
     goal = result["metric"]
     folds = format_quantity(result["folds"], "fold")
@@ -235,7 +241,7 @@ def _choose_trial_columns(
     is the only metric.
     """
     has_long_settings = any(
-        len(_format_options(trial["setting"])) > MAX_SETTING_CHARS for trial in trials
+        len(format_options(trial["setting"])) > MAX_SETTING_CHARS for trial in trials
     )
     columns: list[Column[Trial]] = [Column("", _format_rank)]
     for title, key in TRIAL_METRICS.items():
@@ -243,7 +249,7 @@ def _choose_trial_columns(
         if is_shown and key in chosen_trial:
             columns.append(Column(title, itemgetter(key), ".4f", placeholder="infinite"))
     columns.append(Column("p", itemgetter("p_value"), ".3g", placeholder=" "))
-    columns.append(Column("options", lambda trial: _format_options(trial["setting"])))
+    columns.append(Column("options", lambda trial: format_options(trial["setting"])))
     return columns
 
 
@@ -260,10 +266,10 @@ def _format_part(n: int, n_total: int, noun: str) -> str:
     return f"{n:,} of {format_quantity(n_total, noun)}"
 
 
-def _format_options(options: Mapping[str, str]) -> str:
+def format_options(options: Mapping[str, str]) -> str:
     """Return options as text, without the names ``classifier`` and ``weighting``.
 
-    >>> _format_options({"ngrams": "2", "classifier": "complement"}), _format_options({})
+    >>> format_options({"ngrams": "2", "classifier": "complement"}), format_options({})
     ('ngrams 2, complement', 'default')
     """
     texts = [
@@ -273,11 +279,16 @@ def _format_options(options: Mapping[str, str]) -> str:
     return ", ".join(texts) or "default"
 
 
-def _describe_choice(trials: Sequence[Trial], chosen_trial: Trial) -> str:
-    """Return a sentence with the setting that is kept and the reason, "" for a single trial."""
-    if len(trials) == 1:
+def describe_choice(result: Mapping[str, Any]) -> str:
+    """Return a sentence with the setting that is kept and the reason.
+
+    Return "" for a single trial, and if the search was interrupted.
+    """
+    trials = result["settings"]
+    chosen_trial = result["chosen"]
+    if len(trials) == 1 or not result["model"]:
         return ""
-    name = _format_options(chosen_trial["setting"])
+    name = format_options(chosen_trial["setting"])
     if chosen_trial["better"]:
         return (
             f"Chosen: {name}. It is significantly better than the default (p = "
@@ -303,16 +314,34 @@ LEARNING_CURVE_COLUMNS: Sequence[Column[CurvePoint]] = (
 
 
 def print_learning_curve(curve: LearningCurve) -> None:
-    """Print a row for each number of training documents, and the forecast."""
+    """Print a row for each number of training documents, bars on a terminal, and the forecast."""
     summary = {
         "documents": f"{curve.documents:,}",
         "runs": f"{curve.runs:,}, of which 95 % lie in a band",
     }
+    bars = ""
+    if sys.stdout.isatty():
+        bars = _format_curve_bars(curve.points)
     forecast = describe_forecast(curve.documents, curve.forecast.accuracy)
     print_blocks(
         format_listing(summary),
         format_table(LEARNING_CURVE_COLUMNS, curve.points),
+        bars,
         f"{wrap_sentence(forecast)}\n",
+    )
+
+
+def _format_curve_bars(points: Sequence[CurvePoint]) -> str:
+    """Return rows with a bar for each number of training documents, from 0 to 1."""
+    accuracies = "".join(draw_block(point.accuracy) for point in points)
+    macro_f1 = "".join(draw_block(point.macro_f1) for point in points)
+    training_accuracies = "".join(draw_block(point.training_accuracy) for point in points)
+    return format_listing(
+        {
+            "accuracy": f"{accuracies}  from 0 to 1, by training documents",
+            "macro F1": macro_f1,
+            "accuracy on these": training_accuracies,
+        }
     )
 
 
@@ -429,6 +458,20 @@ def _print_drift_history(
     runs: Sequence[DriftRun], pooled_run: DriftRun | None, n_skipped: int
 ) -> None:
     """Print a row per run, with * for significant drift, and the changes of the last row."""
+    headings, rows, notes = make_drift_table(runs, pooled_run, n_skipped)
+    print_blocks(
+        format_grid(headings, rows, numeric_columns=range(1, len(headings))),
+        format_listing(notes),
+    )
+
+
+def make_drift_table(
+    runs: Sequence[DriftRun], pooled_run: DriftRun | None, n_skipped: int
+) -> tuple[tuple[str, ...], list[tuple[str, ...]], dict[str, str]]:
+    """Return the headings, a row per run and for all runs together, and notes by name.
+
+    The arguments are those of `write_drift_history`.
+    """
     named_runs = [(run.time, run) for run in runs]
     last_name = "newest"
     if pooled_run is not None:
@@ -459,10 +502,7 @@ def _print_drift_history(
         skipped_runs = format_quantity(n_skipped, "run")
         notes["left out"] = f"{skipped_runs} of another model file, or of an older nbtext"
     headings = ("run", "documents", *DRIFT_METRIC_TITLES.values())
-    print_blocks(
-        format_grid(headings, rows, numeric_columns=range(1, len(headings))),
-        format_listing(notes),
-    )
+    return headings, rows, notes
 
 
 def _format_distance(drift: MetricDrift) -> str:
