@@ -18,7 +18,7 @@ learning (2009), sections 7.10.1 and 7.10.2, for the selection of terms inside e
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,11 +32,17 @@ from nbtext.compatibility import (
     require_compatible_settings,
 )
 from nbtext.counts.corpus_counts import CorpusCounts, Subsets
+from nbtext.counts.counting import count_labelled_documents
 from nbtext.counts.documents import CountedDocuments, DocumentSample
 from nbtext.counts.matrix import MAX_BLOCK_TERM_WEIGHTS, iter_blocks
 from nbtext.counts.statistics import build_count_weights, estimate_statistics
 from nbtext.errors import UsageError, format_quantity
-from nbtext.fitted_model import Choices, FittedParameters, restore_classifier
+from nbtext.fitted_model import (
+    Choices,
+    FittedParameters,
+    require_trainable,
+    restore_classifier,
+)
 from nbtext.metrics.evaluation import (
     compute_accuracy_and_macro_f1,
     make_evaluation,
@@ -46,7 +52,12 @@ from nbtext.metrics.intervals import Bootstrap, Interval
 from nbtext.metrics.ranking import MAX_RANKING_SCORES
 from nbtext.metrics.results import JSON_UNLESS_EMPTY, EvaluationResult, to_json_values
 from nbtext.model.auto_settings import has_auto_settings
-from nbtext.model.training import fit_parameters, needs_sample, resolve_auto_settings
+from nbtext.model.training import (
+    fit_parameters,
+    needs_sample,
+    resolve_auto_settings,
+    resolve_smoothing_terms,
+)
 from nbtext.parallel.processes import run_in_order
 from nbtext.prediction.rule import DecisionRule
 from nbtext.progress import track_progress
@@ -55,7 +66,9 @@ from nbtext.ragged import BLOCK_DOCUMENTS, compute_offsets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from nbtext.corpus.document import Document
     from nbtext.counts.count_table import CountTable
+    from nbtext.counts.counting import Analysis
     from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.prediction.labels import DocumentLabels
     from nbtext.prediction.posterior import Posterior
@@ -468,6 +481,13 @@ class FoldsResult:
     """Metrics of each fold."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CrossValidationResult(EvaluationResult):
+    """All metrics of a cross-validation of texts: pooled over the folds, and of each fold."""
+
+    folds: FoldsResult
+
+
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """Evaluations of a cross-validation, and the metrics of each fold."""
@@ -713,3 +733,49 @@ def validate_corpus(
         strata = documents.strata
         folds = [draw_stratified_folds(strata, n_folds, generator) for generator in generators]
     return cross_validate(Subsets(table, documents), settings, folds, rule, jobs)
+
+
+def validate_texts(
+    documents: Iterable[Document],
+    analysis: Analysis,
+    rule: DecisionRule,
+    *,
+    n_folds: int,
+    seed: int,
+    repeats: int,
+    groups: Iterable[object] | None = None,
+    jobs: int = 1,
+) -> CrossValidationResult:
+    """Evaluate labelled documents, of which each is predicted by a model of other documents.
+
+    The folds are stratified by class. With ``groups``, a value for each document, documents with
+    the same value are in the same fold.
+
+    Raise `UsageError` if there are more folds than documents or groups, or if the number of groups
+    differs from the number of documents.
+    """
+    from nbtext.model.parallel_corpus import CountedCorpus
+
+    settings = resolve_smoothing_terms(analysis)
+    counts = count_labelled_documents(documents, analysis, keep_all=True)
+    require_trainable(settings, counts.labelled_statistics)
+    notes = [] if groups is None else [(str(value),) for value in groups]
+    if groups is not None and len(notes) != len(counts.documents):
+        raise UsageError(
+            f"there are {len(notes)} groups for {format_quantity(len(counts.documents), 'text')}",
+            hint="pass one group for each text of weight above 0",
+        )
+    method = "stratified" if groups is None else "grouped"
+    validation = validate_corpus(
+        CountedCorpus(counts, [], notes),
+        settings,
+        rule,
+        method=method,
+        n_folds=n_folds,
+        seed=seed,
+        repeats=repeats,
+        jobs=jobs,
+    )
+    result = validation.result()
+    metrics = {item.name: getattr(result, item.name) for item in fields(result)}
+    return CrossValidationResult(**metrics, folds=validation.folds_result(method, None, seed))

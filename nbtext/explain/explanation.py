@@ -161,6 +161,20 @@ class ExplainedDocument:
         """Why the document has no explanation."""
         return self.problem.line if self.problem else str(self.abstention)
 
+    def _repr_html_(self) -> str:
+        """Return the text with coloured words as HTML, for a notebook."""
+        from nbtext.report.page.explanation_page import build_notebook_fragment
+
+        return build_notebook_fragment(self)
+
+
+class Explanations(list[ExplainedDocument]):
+    """Explained documents in order. A notebook shows their texts with coloured words."""
+
+    def _repr_html_(self) -> str:
+        """Return the texts with coloured words as HTML, for a notebook."""
+        return "".join(explained._repr_html_() for explained in self)
+
 
 class Explainer:
     """Explanations of the predictions of a model, compared with runners-up or with one class."""

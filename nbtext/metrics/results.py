@@ -171,6 +171,10 @@ class SliceResult:
     ece: float
 
 
+NOTEBOOK_METRICS = ("accuracy", "macro_f1", "balanced_accuracy", "log_loss", "brier", "ece")
+"""Names of the metrics that a notebook shows."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluationResult:
     """All metrics of an evaluation. Infinite and undefined metrics are None."""
@@ -238,6 +242,24 @@ class EvaluationResult:
         if name in self.other_metrics:
             return self.other_metrics[name]
         return getattr(self, name, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all metrics under the keys of ``--output json``."""
+        return _to_json_object(self, digits=None)
+
+    def _repr_html_(self) -> str:
+        """Return the main metrics with their 95 % intervals as HTML, for a notebook."""
+        from html import escape
+
+        rows = []
+        for name in NOTEBOOK_METRICS:
+            value = self.get_metric(name)
+            interval = self.intervals.get(name)
+            ends = "" if interval is None else f"{interval[0]:.3f}–{interval[1]:.3f}"
+            number = "" if value is None else f"{value:.3f}"
+            rows.append(f"<tr><th>{escape(name)}</th><td>{number}</td><td>{ends}</td></tr>")
+        head = "<tr><th>metric</th><th>value</th><th>95 % interval</th></tr>"
+        return f"<table><caption>{self.n:,} documents</caption>{head}{''.join(rows)}</table>"
 
     @property
     def kind(self) -> str:

@@ -276,6 +276,13 @@ def _list_fields(reading: Reading) -> list[str]:
     return reading.tag_fields.split(",") if reading.tag_fields else []
 
 
+def wrap_single_text(texts: Iterable[Text] | Text) -> Iterable[Text]:
+    """Return a collection of texts unchanged, and a single text in a list."""
+    if isinstance(texts, (str, bytes, Mapping)):
+        return [texts]
+    return texts
+
+
 def _require_collection(items: object, noun: str) -> None:
     """Raise `UsageError` for a single item, a mapping, or a set, which has no order."""
     is_scalar_array = getattr(items, "shape", None) == ()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from nbtext.counts.corpus_counts import CorpusCounts, forget_documents
 from nbtext.counts.counting import Analysis, check_word_settings, count_labelled_documents
 from nbtext.counts.documents import NO_DOCUMENTS
 from nbtext.counts.statistics import build_seed_vocabulary
+from nbtext.counts.vocabulary import display_term
 from nbtext.document_fields import NON_TEXT_SETTINGS, serialise_document
 from nbtext.errors import DocumentError, ModelError, UsageError, format_quantity
 from nbtext.fitted_model import FittedModel, FittedParameters, ScoredTexts, require_additive
+from nbtext.model.keyword_hints import hint_keywords
 from nbtext.model.state import decode_model, encode_model, list_versions
 from nbtext.prediction.labels import list_labels
 from nbtext.prediction.rule import NO_PREDICTION, DecisionRule
@@ -41,7 +43,6 @@ from nbtext.settings import (
     Settings,
     Unspaced,
     Weighting,
-    replace_old_names,
 )
 
 if TYPE_CHECKING:
@@ -54,23 +55,13 @@ if TYPE_CHECKING:
     from nbtext.corpus.collection import Progress
     from nbtext.corpus.document import Document, Notices
     from nbtext.counts.statistics import SeedTerm
-    from nbtext.explain.explanation import ExplainedDocument
+    from nbtext.evaluation.cross_validation import CrossValidationResult
+    from nbtext.explain.explanation import Explanations
+    from nbtext.metrics.results import EvaluationResult
     from nbtext.model.python_input import IndicatorFormat, Label, Paths, Text, TypedClasses
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.posterior import ClassSets
-    from nbtext.type_names import Floats, Mask
-
-P = ParamSpec("P")
-
-
-def _accept_old_names(function: Callable[P, None]) -> Callable[P, None]:
-    """Return a function that also takes keyword arguments with old names of parameters."""
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> None:
-        function(*args, **replace_old_names(kwargs))
-
-    return call
+    from nbtext.type_names import Floats, Ints, Mask
 
 
 class TextClassifier:
@@ -171,7 +162,7 @@ class TextClassifier:
     TextClassifier(stop_words='none', stemmer='none', smoothing=1.0)
     """
 
-    @_accept_old_names
+    @hint_keywords
     def __init__(
         self,
         *,
@@ -528,6 +519,7 @@ class TextClassifier:
             return self
         return self.learn()
 
+    @hint_keywords
     def predict(self, texts: Iterable[Text]) -> NDArray[Any]:
         """Return the most probable class of each text, shape (n_docs,).
 
@@ -553,6 +545,7 @@ class TextClassifier:
         label_sets = (tuple(self.classes_[row].tolist()) for row in members)
         return np.fromiter(label_sets, object, len(members))
 
+    @hint_keywords
     def predict_proba(self, texts: Iterable[Text]) -> NDArray[np.float64]:
         """Return p(C_k | d), shape (n_docs, n_classes), in the order of `classes_`.
 
@@ -568,6 +561,7 @@ class TextClassifier:
         """Return log p(d, C_k) before calibration, shape (n_docs, n_classes), in nats."""
         return self._score_texts(texts, lambda scored: scored.scores)
 
+    @hint_keywords
     def predict_records(
         self,
         texts: Iterable[Text],
@@ -602,16 +596,19 @@ class TextClassifier:
     answer = predict_records
     """Alias of `predict_records`."""
 
-    def explain(self, texts: Iterable[Text], against: str | None = None) -> list[ExplainedDocument]:
+    def explain(self, texts: Iterable[Text] | Text, against: str | None = None) -> Explanations:
         """Explain the class of each text by the nats that each word adds to its log odds.
 
         `nbtext explain` shows the same explanations. The class is compared with the runner-up, or
-        with the class ``against``. Raise `UsageError` if the model has no class of this name, or
-        only one class.
+        with the class ``against``. The result is a list, which a notebook shows as texts with
+        coloured words. A single text need not be in a list. Raise `UsageError` if the model has no
+        class ``against``, or only one class.
         """
-        from nbtext.explain.explanation import Explainer
+        from nbtext.explain.explanation import Explainer, Explanations
+        from nbtext.model.python_input import wrap_single_text
 
-        return list(Explainer(self.fitted, against).explain(self._iter_documents(texts)))
+        documents = self._iter_documents(wrap_single_text(texts))
+        return Explanations(Explainer(self.fitted, against).explain(documents))
 
     def weights_frame(self) -> Any:  # noqa: ANN401 - pandas is optional
         """Return the weights of terms and biases of classes as a data frame of pandas.
@@ -640,6 +637,56 @@ class TextClassifier:
             for members, document in zip(self._predict_mask(rows), documents, strict=True)
         ]
         return float(np.average(is_correct, weights=sample_weight))
+
+    def evaluate(
+        self, texts: Iterable[Text], labels: Iterable[Label], rule: DecisionRule = DecisionRule()
+    ) -> EvaluationResult:
+        """Return the metrics of the predictions for texts with these labels.
+
+        They equal the metrics of `nbtext evaluate`; ``result.to_dict()`` equals its JSON, except
+        that it does not report test texts in the sample. Labels that the model does not know count
+        as mistakes. Raise `UsageError` if there are no texts.
+        """
+        from nbtext.evaluation.evaluate import evaluate_documents
+
+        return evaluate_documents(self, self._label_documents(texts, labels), rule).result()
+
+    def cross_validate(
+        self,
+        texts: Iterable[Text],
+        labels: Iterable[Label],
+        folds: int = 10,
+        seed: int = 0,
+        *,
+        repeats: int = 1,
+        groups: Iterable[object] | None = None,
+        sample_weight: Iterable[float] | None = None,
+        rule: DecisionRule = DecisionRule(),
+        jobs: int = 1,
+    ) -> CrossValidationResult:
+        """Return the metrics of models with these parameters on texts that each was not trained on.
+
+        They equal the metrics of `nbtext cross-validate` for the same documents in the same order.
+        Texts with the same value in ``groups`` are in the same fold. ``sample_weight`` has weights
+        for training; the metrics count every text once. This model is not changed and need not be
+        trained.
+
+        Raise `UsageError` if there are fewer texts or groups than folds.
+        """
+        from nbtext.evaluation.cross_validation import validate_texts
+        from nbtext.model.python_input import InputLabels, iter_labelled_documents
+
+        documents = iter_labelled_documents(texts, InputLabels(labels), self.reading, sample_weight)
+        return validate_texts(
+            documents,
+            self.analysis,
+            rule,
+            n_folds=folds,
+            seed=seed,
+            repeats=repeats,
+            groups=groups,
+            jobs=jobs,
+        )
 
     def save(
         self, path: str, ledger: bytes = b"", before: Callable[[Path], None] | None = None
@@ -685,6 +732,44 @@ class TextClassifier:
     def classes_(self) -> NDArray[Any]:
         """The classes as sorted labels of the type in `fit`, the columns of probabilities."""
         return self._typed_classes.classes
+
+    @property
+    def feature_log_prob_(self) -> NDArray[np.float64]:
+        """log p(term | class) in nats, shape (n_classes, n_terms), as in scikit-learn.
+
+        Rows are in the order of `classes_`, columns in the order of `get_feature_names_out`. The
+        probability is that a token of the class is the term; for the classifier "bernoulli" that
+        a document of the class contains the term. Other classifiers than "multinomial" and
+        "bernoulli" have no such probabilities, so they do not have this attribute.
+        """
+        from nbtext.classifiers.base import get_term_probabilities
+        from nbtext.language_model.dirichlet import log
+
+        probabilities = get_term_probabilities(self.fitted.text_classifier)
+        if probabilities is None:
+            raise AttributeError(
+                f"the classifier {self.settings.classifier!r} has no probabilities of terms"
+            )
+        by_term = log(probabilities.compute_probability(self._list_used_terms()))
+        return by_term.T[self._typed_classes.order]
+
+    # The signature is that of scikit-learn.
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Return the terms that the classifier uses, shape (n_terms,), sorted by their bytes.
+
+        Terms are stems unless the parameter ``stemmer`` is "none". The terms of an n-gram are
+        separated by spaces.
+        """
+        del input_features
+        vocabulary = self.fitted.statistics.vocabulary
+        terms = self._list_used_terms().tolist()
+        names = (display_term(vocabulary.get_term(term)) for term in terms)
+        return np.fromiter(names, object, len(terms))
+
+    def _list_used_terms(self) -> Ints:
+        """Return the indices of the terms of texts that the classifier uses."""
+        fitted = self.fitted
+        return np.flatnonzero(fitted.parameters.selected_terms & fitted.text_terms)
 
     @property
     def fitted(self) -> FittedModel:

@@ -33,7 +33,7 @@ from nbtext.report.page.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.explain.explanation import ExplainedDocument, Explanation
     from nbtext.report.explanations import Summand
@@ -81,13 +81,6 @@ def _format_explanation(explanation: Explanation, top: int) -> Markup:
     """Return the answer, the shaded text, the contributions, and the steps to the probability."""
     label = format_class_name(explanation.label)
     against = format_class_name(explanation.against)
-    pieces = list(split_by_contribution(explanation))
-    max_contribution = find_max_contribution(contribution for _, contribution in pieces)
-    shaded_text = (
-        _shade_piece(text, contribution, compute_shade_level(contribution, max_contribution))
-        for text, contribution in pieces
-        if text
-    )
     return format_html(
         '<p class="answer">The prediction is {label} (probability {probability}), compared here '
         "with {against} ({against_probability}). The log odds of the two are {log_odds} nats "
@@ -108,26 +101,84 @@ def _format_explanation(explanation: Explanation, top: int) -> Markup:
             label,
             against,
         ),
-        shaded_text=shaded_text,
+        shaded_text=_shade_text(explanation, _format_shade_class),
         summands=_format_summands(explanation, top),
         steps=(format_html("<li>{}</li>", line) for line in describe_calibration(explanation)),
     )
 
 
-def _shade_piece(text: str, contribution: float, shade_level: int) -> Markup:
-    """Return a piece of a text, marked with its nats if ``shade_level`` is above 0."""
-    line_break = Markup("\n")  # as text it would become a code
-    lines = join_markup(text.expandtabs().splitlines(), line_break)
-    final_line_break = line_break if text.endswith("\n") else NO_MARKUP
-    content = format_html("{}{}", lines, final_line_break)
-    if shade_level == 0:
-        return content
+def _shade_text(
+    explanation: Explanation, format_shade: Callable[[str, int], Markup]
+) -> Iterator[Markup]:
+    """Yield the pieces of the text, whose words are marked with their nats.
+
+    ``format_shade`` returns the attribute of a mark. Its arguments are "f" for words for the
+    prediction or "a" for words against it, and the shade level from 1 to 3.
+    """
+    pieces = list(split_by_contribution(explanation))
+    max_contribution = find_max_contribution(contribution for _, contribution in pieces)
+    for text, contribution in pieces:
+        if not text:
+            continue
+        line_break = Markup("\n")  # as text it would become a code
+        lines = join_markup(text.expandtabs().splitlines(), line_break)
+        final_line_break = line_break if text.endswith("\n") else NO_MARKUP
+        content = format_html("{}{}", lines, final_line_break)
+        shade_level = compute_shade_level(contribution, max_contribution)
+        if shade_level == 0:
+            yield content
+            continue
+        yield format_html(
+            '<mark {} title="{} nats">{}</mark>',
+            format_shade("f" if contribution > 0 else "a", shade_level),
+            format_signed_nats(contribution),
+            content,
+        )
+
+
+def _format_shade_class(direction: str, shade_level: int) -> Markup:
+    """Return the attribute ``class`` of a mark, for the style sheet ``explained.css``."""
+    return format_html('class="{}{}"', direction, shade_level)
+
+
+NOTEBOOK_COLOURS = {
+    "f1": ("#d6e6f5", "#10283f"),
+    "f2": ("#8fb8de", "#10283f"),
+    "f3": ("#08519c", "#ffffff"),
+    "a1": ("#fde2c8", "#40220a"),
+    "a2": ("#f4a560", "#40220a"),
+    "a3": ("#944208", "#ffffff"),
+}
+"""Background and text colour of marks by class. A notebook does not have ``explained.css``."""
+
+
+def _format_shade_style(direction: str, shade_level: int) -> Markup:
+    """Return the attribute ``style`` of a mark, which needs no style sheet."""
+    background, colour = NOTEBOOK_COLOURS[f"{direction}{shade_level}"]
+    emphasis = "text-decoration:underline"
+    if direction == "f":
+        emphasis = "font-weight:600"
+    return format_html('style="background:{};color:{};{}"', background, colour, emphasis)
+
+
+def build_notebook_fragment(explained: ExplainedDocument) -> str:
+    """Return an element with the prediction and the text with coloured words, for a notebook.
+
+    It needs no style sheet and no script.
+    """
+    explanation = explained.explanation
+    if explanation is None:
+        return format_html("<div>{}</div>", _format_missing_answer(explained))
     return format_html(
-        '<mark class="{}{}" title="{} nats">{}</mark>',
-        "f" if contribution > 0 else "a",  # for the answer, or against it
-        shade_level,
-        format_signed_nats(contribution),
-        content,
+        "<div><p><b>{label}</b> ({probability}), compared with <b>{against}</b> "
+        '({against_probability}); log odds {log_odds} nats</p><p dir="auto" '
+        'style="white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.7">{text}</p></div>',
+        label=shorten_middle(explanation.label, MAX_NAME_CHARS),
+        probability=format_percent(explanation.probability),
+        against=shorten_middle(explanation.against, MAX_NAME_CHARS),
+        against_probability=format_percent(explanation.against_probability),
+        log_odds=format_signed_nats(explanation.log_odds),
+        text=_shade_text(explanation, _format_shade_style),
     )
 
 
