@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from nbtext.model import TextClassifier
+    from nbtext.model.text_classifier import model_from_joblib
     from nbtext.prediction.rule import DecisionRule
     from nbtext.settings import Reading, Settings
     from nbtext.version import __version__
@@ -43,6 +44,7 @@ __all__ = [
     "UsageError",
     "WorkerError",
     "__version__",
+    "model_from_joblib",
     "read_corpus",
 ]
 
@@ -54,6 +56,7 @@ _MODULE_OF_NAME = {
     "Settings": "settings",
     "TextClassifier": "model",
     "__version__": "version",
+    "model_from_joblib": "model.text_classifier",
     "read_corpus": "corpus.reading",
 }
 """Submodule of each public name. The exceptions, which are not here, are in `nbtext.errors`."""

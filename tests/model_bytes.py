@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -56,10 +57,32 @@ class Parts:
         return join_model_bytes(self.decoded, bytes(payload))
 
 
+def frame_start(version: int, payload_length: int) -> bytes:
+    """The opcodes before a payload."""
+    if version <= 2:
+        return pickle.POP
+    return (
+        pickle.MEMOIZE
+        + pickle.POP
+        + b"\x8c\x06nbtext\x8c\x11model_from_joblib"
+        + pickle.STACK_GLOBAL
+        + pickle.BINGET
+        + b"\0"
+        + pickle.BINBYTES8
+        + struct.pack("<Q", payload_length)
+    )
+
+
+def frame_end(version: int) -> bytes:
+    """The opcodes after a payload."""
+    return b"" if version <= 2 else pickle.TUPLE2 + pickle.REDUCE + pickle.STOP
+
+
 def split_model_bytes(content: bytes) -> Parts:
     """The parts of a well-formed file, by its own header."""
-    _, _, index_length, payload_length, _ = FIELDS.unpack_from(content, OPCODES.size)
-    return Parts(content[HEAD : HEAD + index_length], content[-payload_length:])
+    _, version, index_length, payload_length, _ = FIELDS.unpack_from(content, OPCODES.size)
+    begin = HEAD + index_length + len(frame_start(version, payload_length))
+    return Parts(content[HEAD : HEAD + index_length], content[begin : begin + payload_length])
 
 
 def join_model_bytes(
@@ -70,10 +93,12 @@ def join_model_bytes(
     header_length: int | None = None,
     index_length: int | None = None,
     payload_length: int | None = None,
+    frame: tuple[bytes, bytes] | None = None,
 ) -> bytes:
-    """A file with this index (bytes as they are, else as JSON) and payload; lengths as given, else true; the digest always true."""
+    """A file with this index (bytes as they are, else as JSON) and payload; lengths and opcodes as given, else true; the digest always true."""
+    start, end = frame or (frame_start(version, len(payload)), frame_end(version))
     text = index if isinstance(index, bytes) else json.dumps(index).encode()
-    text += b" " * (-(HEAD + len(text) + 1) % 64)
+    text += b" " * (-(HEAD + len(text) + len(start)) % 64)
     fields = FIELDS.size + len(text)
     before = OPCODES.pack(
         b"\x80\x04B", fields if header_length is None else header_length
@@ -84,7 +109,7 @@ def join_model_bytes(
         len(payload) if payload_length is None else payload_length,
         b"",
     )
-    after = text + b"0" + payload
+    after = text + start + payload + end
     return before[:-32] + hashlib.sha256(before[:-32] + after).digest() + after
 
 

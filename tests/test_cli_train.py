@@ -87,8 +87,9 @@ def test_same_corpus_gives_the_same_bytes(tmp_path: Path, service_desk_model: Pa
 
 def test_joblib_loads_the_model(service_desk_model: Path) -> None:
     loaded = joblib.load(service_desk_model)
-    assert loaded["settings"]["reading"]["format"] == "dir"
-    assert loaded["column_documents"].tolist() == [37] * 6
+    assert isinstance(loaded, TextClassifier)
+    assert loaded.reading.format == "dir"
+    assert loaded.counts.table.class_documents.tolist() == [37] * 6
 
 
 def test_one_class_works_and_warns(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.store import FORMAT_VERSION
+from tests.fixtures.make import FOLDER
 from tests.malicious_pickles import (
     BY_JOBLIB,
     DEPTH,
@@ -20,7 +22,13 @@ from tests.malicious_pickles import (
     load_under_watch,
     packed,
 )
-from tests.model_bytes import Parts, join_model_bytes, split_model_bytes
+from tests.model_bytes import (
+    Parts,
+    frame_end,
+    frame_start,
+    join_model_bytes,
+    split_model_bytes,
+)
 from tests.process import MEMORY, content, error_line, fail, nbtext, python, write
 
 if TYPE_CHECKING:
@@ -74,19 +82,35 @@ def test_fault_9_hostile_pickles_are_not_unpickled(pets: Path, kind: str) -> Non
 def test_fault_9_hostile_pickles_behind_a_valid_header_are_not_unpickled(
     pets: Path, parts: Parts, kind: str
 ) -> None:
+    """In place of the opcodes that call nbtext, and after them."""
+    end = frame_end(FORMAT_VERSION)
+    start = frame_start(FORMAT_VERSION, len(parts.payload))
+    files = {}
+    for name, hostile in HOSTILE[kind].items():
+        for way, frame in {"instead": (hostile, end), "after": (start, end + hostile)}.items():
+            files[f"{name}, {way}"] = join_model_bytes(parts.decoded, parts.payload, frame=frame)
+    statuses, seen, _ = load_under_watch(pets / "nbtext.joblib", files, pets)
+    assert (statuses, seen) == (dict.fromkeys(files, 3), [])
+    assert not (pets / MARK).exists()
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_fault_9_hostile_pickles_in_format_2_are_not_unpickled(pets: Path, kind: str) -> None:
     """In place of what joblib reads before the first array; nbtext takes the arrays from where the index says they are, or refuses the file."""
+    honest = FOLDER / "format-2/multinomial.model"
+    parts = split_model_bytes(honest.read_bytes())
     first = min(place["offset"] for place in parts.decoded["arrays"].values())
     short = {name: content for name, content in HOSTILE[kind].items() if len(content) < first}
     assert short or kind == "depth"
     before = {
-        name: join_model_bytes(parts.decoded, content + parts.payload[len(content) :])
+        name: join_model_bytes(parts.decoded, content + parts.payload[len(content) :], version=2)
         for name, content in short.items()
     }
     instead = {
-        f"{name}, alone": join_model_bytes(parts.decoded, content)
+        f"{name}, alone": join_model_bytes(parts.decoded, content, version=2)
         for name, content in HOSTILE[kind].items()
     }
-    statuses, seen, _ = load_under_watch(pets / "nbtext.joblib", {**before, **instead}, pets)
+    statuses, seen, _ = load_under_watch(honest, {**before, **instead}, pets)
     assert (statuses, seen) == ({**dict.fromkeys(before, 0), **dict.fromkeys(instead, 3)}, [])
     assert not (pets / MARK).exists()
 

@@ -23,6 +23,7 @@ from nbtext.model.state import (
     decode_moments,
     decode_sample_values,
     encode_moments,
+    find_row_bounds,
 )
 from nbtext.store import read_model_file, write_model_file
 from tests.fixtures.make import FOLDER
@@ -190,6 +191,12 @@ def test_label_and_sample_counts_must_not_exceed_all_documents(
     entries = {"sample_terms": _with_one_term_everywhere(arrays)}
     with pytest.raises(ModelError, match=message):
         decode_model(settings, {**arrays, **({name: changed} if name not in entries else entries)})
+
+
+def test_empty_last_rows_have_bounds() -> None:
+    assert find_row_bounds(b"ab", np.array([2, 0]), "labels").tolist() == [0, 2, 2]
+    with pytest.raises(ModelError, match="do not fit"):
+        find_row_bounds("ä".encode(), np.array([1, 1]), "labels")
 
 
 def _with_one_term_everywhere(arrays: Arrays) -> NDArray[Any]:

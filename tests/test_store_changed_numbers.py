@@ -22,6 +22,7 @@ from nbtext.model.training import compute_held_out_posteriors
 from nbtext.model.unlabelled import UnlabelledDocuments
 from nbtext.prediction.labels import make_label_set
 from nbtext.report.explanations import _make_explanation_record
+from nbtext.store import FORMAT_VERSION
 from tests.fixtures.make import FOLDER
 from tests.model_bytes import join_model_bytes, split_model_bytes
 from tests.models import unlabelled
@@ -233,7 +234,7 @@ ATTACKS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_malformed_models_from_past_failures_are_refused(tmp_path: Path, attack: str) -> None:
     name, place, value, reason = ATTACKS[attack]
-    parts = split_model_bytes((FOLDER / f"format-2/{name}.model").read_bytes())
+    parts = split_model_bytes((FOLDER / f"format-{FORMAT_VERSION}/{name}.model").read_bytes())
     write("m", join_model_bytes(parts.decoded, parts.payload))
     succeed("inspect -m m")
     is_number = place[0] in parts.decoded["arrays"]

@@ -204,7 +204,6 @@ def lock_model(
     model are already imported. Raise `LockedError` if another process holds the lock for
     ``lock_timeout`` seconds.
     """
-    import_module("nbtext.store.joblib_stream")  # also needed to write a new model
     if not is_trained_here:
         import_dependencies()
     with lock_path(path, lock_timeout):

@@ -354,7 +354,9 @@ def find_row_bounds(text: bytes, sizes: Ints, plural: str) -> Ints:
     bounds = compute_offsets(sizes)
     finding = f"its {plural} do not fit their lengths"
     require_valid_model(bounds[-1] == len(text), finding)
-    first_bytes = np.frombuffer(text, np.uint8)[bounds[:-1]]
+    starts = bounds[:-1]
+    starts = starts[starts < len(text)]  # empty rows at the end have no first byte
+    first_bytes = np.frombuffer(text, np.uint8)[starts]
     is_inside_character = (first_bytes & 0xC0) == 0x80  # bytes 10xxxxxx continue a character
     require_valid_model(not is_inside_character.any(), finding)
     return bounds

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from nbtext.model.python_input import IndicatorFormat, Label, Paths, Text, TypedClasses
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.posterior import ClassSets
+    from nbtext.store.model_file import StoredModel
     from nbtext.type_names import Floats, Ints, Mask
 
 
@@ -714,10 +715,15 @@ class TextClassifier:
 
         stored = read_model_file(path)
         try:
-            fitted = decode_model(stored.settings, stored.arrays)
+            return cls._from_stored(stored)
         except ModelError as problem:
             problem.where = path
             raise
+
+    @classmethod
+    def _from_stored(cls, stored: StoredModel) -> TextClassifier:
+        """Return the model of a model file; raise `ModelError` if it is malformed."""
+        fitted = decode_model(stored.settings, stored.arrays)
         model = cls()
         model._stop_list = fitted.stop_list
         model.seeds = fitted.parameters.weights.seeds
@@ -917,6 +923,16 @@ class TextClassifier:
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model is trained."""
         return self._fitted is not None
+
+
+def model_from_joblib(header: bytes, payload: bytes) -> TextClassifier:
+    """Return the model of a model file that joblib or pickle loads.
+
+    The pickle in the file calls this function. Raise `ModelError` unless both parts are undamaged.
+    """
+    from nbtext.store.model_file import read_pickled_parts
+
+    return TextClassifier._from_stored(read_pickled_parts(header, payload))  # noqa: SLF001 - as load
 
 
 def not_trained_error() -> UsageError:

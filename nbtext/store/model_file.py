@@ -11,15 +11,25 @@ Its bytes::
         SHA-256               32 bytes, of all other bytes except the ledger
         index                 JSON: settings, and type, shape and offset of every array;
                               padded with spaces
-    30                        pickle: pop them
-    payload                   the bytes of joblib.dump, aligned to 64 bytes
+    94 30                     pickle: remember and pop them
+    8c 06 nbtext              pickle: push the function `nbtext.model_from_joblib`
+    8c 11 model_from_joblib
+    93
+    68 00                     pickle: push the header
+    8e <u64 payload length>   pickle: push this many bytes, which are the payload:
+                              the arrays, each aligned to 16 bytes; aligned to 64 bytes itself
+    86 52 2e                  pickle: call the function with header and payload, and stop
     ledger                    optional: the index has the length and the SHA-256 of the ledger,
                               so that a model can be read without it
 
-`joblib.load` returns the plain dict of settings and arrays, for users who trust the file.
-`read_model_file` checks header and index, and reads the arrays with numpy. It executes no code from
-the file, and needs no more memory than the size of the file. The digest detects damage, but does
-not prove the origin of the file.
+So `joblib.load` returns a `TextClassifier`, after the same checks as `TextClassifier.load`. Like
+all pickles, a file of unknown origin can run code there. `read_model_file` requires exactly these
+pickle instructions, checks header and index, and reads the arrays with numpy. It executes no code
+from the file, and needs no more memory than the size of the file. The digest detects damage, but
+does not prove the origin of the file.
+
+In files of format 2 only 30 is between header and payload, and the payload is what `joblib.dump`
+writes for a dict.
 """
 
 from __future__ import annotations
@@ -41,7 +51,7 @@ if TYPE_CHECKING:
 
     from nbtext.type_names import Arrays, Numbers
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Number of the format of model files.
 
 To change the contents of model files: increase the number. Keep the code that reads formats after
@@ -52,8 +62,14 @@ the same. Note the change in CHANGELOG.
 EARLY_FORMAT_VERSION = 1
 """Number of the format before the first release. Its files cannot be read."""
 
+JOBLIB_PAYLOAD_VERSION = 2
+"""Number of the format whose payload is a dict in a file of joblib."""
+
 MAGIC = b"nbtext\r\n"
 PAYLOAD_ALIGNMENT_BYTES = 64
+
+ARRAY_ALIGNMENT_BYTES = 16
+"""Arrays start at multiples of this number of bytes in the payload."""
 
 ARRAY_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
 """Element types of arrays: unsigned whole numbers, float32 and float64, little-endian."""
@@ -62,7 +78,7 @@ MAX_INDEX_BYTES = 1 << 22
 """Size limit of the index: parsed JSON can take about 25 times its size in memory."""
 
 MAX_FRAMING_BYTES = 1 << 12
-"""Limit of joblib's own bytes in one gap between arrays. Usually there are about 200."""
+"""Limit of joblib's own bytes in one gap between arrays of format 2. Usually there are 200."""
 
 MAX_SETTINGS_DEPTH = 8
 """Limit of the nesting depth of the settings."""
@@ -91,8 +107,20 @@ _HEADER_BYTES = _HEADER.size
 _DIGEST = slice(_HEADER_BYTES - DIGEST_BYTES, _HEADER_BYTES)
 """Positions of the digest in the file."""
 
+PICKLE_PROTOCOLS = (b"\2", b"\3", b"\4", b"\5")
+"""Second byte of a pickle whose first byte is 80, the instruction for its protocol."""
+
 _POP = b"0"
-"""Pickle instruction to pop the header."""
+"""Pickle instruction to pop the header, in files of format 2."""
+
+_FRAME_START = struct.Struct("<33sQ")
+"""Pickle instructions between header and payload, and the length of the payload."""
+
+_PUSH_FUNCTION = b"\x940\x8c\x06nbtext\x8c\x11model_from_joblib\x93h\0\x8e"
+"""Pickle instructions to push `nbtext.model_from_joblib`, the header and the payload."""
+
+_CALL_FUNCTION = b"\x86R."
+"""Pickle instructions to call the function with header and payload, and to stop."""
 
 
 def write_model_file(
@@ -119,61 +147,67 @@ def write_model_file(
                 f"array {name!r} of shape {array.shape} and type {array.dtype.str} does not go "
                 "into a model file"
             )
-    # pickle writes equal dtypes again unless they are the same object, which np.dtype returns.
     stored_arrays = {
-        name: np.ascontiguousarray(array).view(np.dtype(array.dtype.str))
-        for name, array in sorted(arrays.items())
-        if array.size
+        name: np.ascontiguousarray(array) for name, array in sorted(arrays.items()) if array.size
     }
     replace_file(path, lambda file: _write(file, settings, stored_arrays, ledger), before_replace)
 
 
 def _write(file: IO[bytes], settings: Mapping[str, object], arrays: Arrays, ledger: bytes) -> None:
-    """Write the content of a model file. Values that are known last are inserted at the end."""
-    from nbtext.store.joblib_stream import write_joblib
-
-    # Equal settings become equal objects, so that pickle writes equal bytes.
-    canonical_settings = json.loads(json.dumps(settings, sort_keys=True))
-
-    # Offsets are only known after the payload is written, so reserve room for the largest offsets.
-    largest_spans = {
-        name: _ArraySpan(array.dtype.str, array.size, COUNT_LIMIT) for name, array in arrays.items()
-    }
-    index_bytes = len(_encode_index(canonical_settings, largest_spans, ledger))
-    if index_bytes + PAYLOAD_ALIGNMENT_BYTES > MAX_INDEX_BYTES:
+    """Write the content of a model file."""
+    spans = _place_arrays(arrays)
+    payload_length = max((span.end for span in spans.values()), default=0)
+    index = _encode_index(settings, spans, ledger)
+    if len(index) + PAYLOAD_ALIGNMENT_BYTES > MAX_INDEX_BYTES:
         raise UsageError(
-            f"the settings take {index_bytes:,} bytes; a model file has room for "
-            f"{MAX_INDEX_BYTES:,}"
+            f"the settings take {len(index):,} bytes; a model file has room for {MAX_INDEX_BYTES:,}"
         )
-    unaligned_start = _HEADER_BYTES + index_bytes + len(_POP)
-    n_padding_bytes = -unaligned_start % PAYLOAD_ALIGNMENT_BYTES
-    payload_start = unaligned_start + n_padding_bytes
-    index_bytes += n_padding_bytes
-    blank_index = b" " * index_bytes
-    file.write(_encode_header(blank_index, payload_length=0) + blank_index + _POP)
+    frame = _build_frame(FORMAT_VERSION, payload_length)
+    unaligned_start = _HEADER_BYTES + len(index) + len(frame.start)
+    index += b" " * (-unaligned_start % PAYLOAD_ALIGNMENT_BYTES)
+    header = _encode_header(index, payload_length)
 
-    offsets = write_joblib(
-        {"format": FORMAT_VERSION, "settings": canonical_settings, **arrays}, file
-    )
-    payload_length = file.tell() - payload_start
-    spans = {
-        name: _ArraySpan(array.dtype.str, array.size, offset - payload_start)
-        for (name, array), offset in zip(arrays.items(), offsets, strict=True)
-    }
-    index = _encode_index(canonical_settings, spans, ledger).ljust(index_bytes)
-    header_and_index = _encode_header(index, payload_length) + index
-    file.seek(0)
-    file.write(header_and_index)
+    pieces: list[bytes | memoryview] = [index, frame.start]
+    position = 0
+    for name, span in spans.items():
+        pieces += [bytes(span.offset - position), arrays[name].view(np.uint8).data]
+        position = span.end
+    pieces.append(frame.end)
+    digest = hashlib.sha256(header[: _DIGEST.start])
+    for piece in pieces:
+        digest.update(piece)
+    file.write(header[: _DIGEST.start] + digest.digest())
+    file.writelines([*pieces, ledger])
 
-    # The digest covers the bytes before it, and the bytes after it without the ledger, which is
-    # not written yet. `file_digest` continues the digest of the start with the rest of the file.
-    digest_of_start = hashlib.sha256(header_and_index[: _DIGEST.start])
-    file.seek(_DIGEST.stop)
-    # Its declared type of files has more methods than it uses.
-    digest = hashlib.file_digest(file, lambda: digest_of_start)  # type: ignore[arg-type]
-    file.write(ledger)
-    file.seek(_DIGEST.start)
-    file.write(digest.digest())
+
+def _place_arrays(arrays: Arrays) -> dict[str, _ArraySpan]:
+    """Return the position of each array in the payload, in order."""
+    spans = {}
+    end = 0
+    for name, array in arrays.items():
+        span = _ArraySpan(array.dtype.str, array.size, _align(end))
+        spans[name] = span
+        end = span.end
+    return spans
+
+
+def _align(position: int) -> int:
+    """Return the first position from ``position`` on where an array may start."""
+    return position + -position % ARRAY_ALIGNMENT_BYTES
+
+
+class _Frame(NamedTuple):
+    """The pickle instructions around the payload."""
+
+    start: bytes
+    end: bytes
+
+
+def _build_frame(version: int, payload_length: int) -> _Frame:
+    """Return the only instructions that a model file of a format may have."""
+    if version <= JOBLIB_PAYLOAD_VERSION:
+        return _Frame(_POP, b"")
+    return _Frame(_FRAME_START.pack(_PUSH_FUNCTION, payload_length), _CALL_FUNCTION)
 
 
 def _encode_header(index: bytes, payload_length: int) -> bytes:
@@ -206,7 +240,8 @@ class _ModelBytes(NamedTuple):
 
     content: bytes
     payload_start: int
-    payload_end: int
+    model_end: int
+    """Position of the byte after the model, where the ledger starts."""
     file_index: _Index
 
 
@@ -224,7 +259,25 @@ def read_model_file(path: str) -> StoredModel:
 
     Raise `ModelError` unless the file is a complete, undamaged model file of this format.
     """
-    model = _read(path)
+    return _extract(_read(path))
+
+
+def read_pickled_parts(header: bytes, payload: bytes) -> StoredModel:
+    """Return settings, arrays and fingerprint of a model file from its header and payload.
+
+    These are the arguments of the function that the pickle in a model file calls. Raise
+    `ModelError` for other values.
+    """
+    if not isinstance(header, bytes) or not isinstance(payload, bytes):
+        raise ModelError("not an nbtext model")
+    start = _START + struct.pack("<I", len(header) % 2**32) + header
+    frame = _build_frame(FORMAT_VERSION, len(payload))
+    content = b"".join((start, frame.start, payload, frame.end))
+    return _extract(_parse(content, size=None))
+
+
+def _extract(model: _ModelBytes) -> StoredModel:
+    """Return the content of a checked model file. The arrays are views of its bytes."""
     arrays = {
         name: np.frombuffer(
             model.content, span.dtype, span.length, model.payload_start + span.offset
@@ -246,7 +299,7 @@ def read_ledger_bytes(path: str) -> bytes:
     Raise `ModelError` if the model file or the ledger is damaged.
     """
     model = _read(path, include_ledger=True)
-    return model.content[model.payload_end :]
+    return model.content[model.model_end :]
 
 
 def has_ledger(path: str) -> bool:
@@ -306,7 +359,7 @@ def _read(path: str, *, include_ledger: bool = False) -> _ModelBytes:
             content = _read_content(file, status.st_size, include_ledger=include_ledger)
             model = _parse(content, status.st_size)
             if include_ledger:
-                _require_ledger(memoryview(content)[model.payload_end :], model.file_index)
+                _require_ledger(memoryview(content)[model.model_end :], model.file_index)
             return model
     except ModelError as problem:
         problem.where = path
@@ -329,14 +382,16 @@ def _read_content(file: IO[bytes], size: int, *, include_ledger: bool) -> bytes:
     if len(header) < _HEADER_BYTES or not _starts_like_model(header):
         return header
     file.seek(0)
-    end = size if include_ledger else min(_find_payload_end(header), size)
+    end = size if include_ledger else min(_find_model_end(header), size)
     return file.read(end)
 
 
-def _find_payload_end(header: bytes) -> int:
-    """Return the end of the payload according to the header. It may be after the end of file."""
-    *_, index_length, payload_length, _ = _HEADER.unpack_from(header)
-    return int(_HEADER_BYTES + index_length + len(_POP) + payload_length)
+def _find_model_end(header: bytes) -> int:
+    """Return where the ledger starts according to the header. It may be after the end of file."""
+    *_, version, index_length, payload_length, _ = _HEADER.unpack_from(header)
+    frame = _build_frame(version, payload_length)
+    frame_length = len(frame.start) + len(frame.end)
+    return int(_HEADER_BYTES + index_length + frame_length + payload_length)
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
@@ -344,15 +399,55 @@ def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
-def _parse(content: bytes, size: int) -> _ModelBytes:
-    """Check and parse a model file of ``size`` bytes. ``content`` may end before the ledger."""
+def _parse(content: bytes, size: int | None) -> _ModelBytes:
+    """Check and parse a model file of ``size`` bytes. ``content`` may end before the ledger.
+
+    If ``size`` is None, the size is unknown, and ``content`` ends before the ledger.
+    """
     if not _starts_like_model(content):
-        raise ModelError("not an nbtext model", hint="make one with nbtext train")
+        raise _other_file_error(content)
     if len(content) < _HEADER_BYTES:
         raise _damaged_error("it ends in the header")
     _, header_length, _, version, index_length, payload_length, digest = _HEADER.unpack_from(
         content
     )
+    _check_version(version)
+    frame = _build_frame(version, payload_length)
+    model_end = _find_model_end(content)
+    content_end = len(content) if size is None else size
+    wrong_size_error = _damaged_error(f"it has {content_end} bytes, its header says {model_end}")
+    if (
+        header_length != _HEADER_BYTES - _MAGIC_OFFSET + index_length
+        or index_length > MAX_INDEX_BYTES
+        or model_end > content_end
+    ):
+        raise wrong_size_error
+
+    view = memoryview(content)
+    computed_digest = hashlib.sha256(view[: _DIGEST.start])
+    computed_digest.update(view[_DIGEST.stop : model_end])
+    if computed_digest.digest() != digest:
+        raise _damaged_error("its checksum is wrong")
+
+    index_end = _HEADER_BYTES + index_length
+    payload_start = index_end + len(frame.start)
+    payload_end = payload_start + payload_length
+    is_framed = (
+        content[index_end:payload_start] == frame.start
+        and content[payload_end:model_end] == frame.end
+    )
+    is_aligned = payload_start % PAYLOAD_ALIGNMENT_BYTES == 0
+    if version == 0 or not is_framed or not is_aligned:
+        raise _damaged_error("its header is malformed")
+    index = _decode_index(content[_HEADER_BYTES:index_end], payload_length, version)
+    has_ledger = index.ledger_length > 0
+    if not has_ledger and model_end != content_end:
+        raise wrong_size_error
+    return _ModelBytes(content, payload_start, model_end, index)
+
+
+def _check_version(version: int) -> None:
+    """Raise `ModelError` for the number of a format that this version does not read."""
     if version > FORMAT_VERSION:
         raise ModelError(
             f"made by a newer nbtext (format {version}, this one reads {FORMAT_VERSION})",
@@ -361,31 +456,16 @@ def _parse(content: bytes, size: int) -> _ModelBytes:
     if version == EARLY_FORMAT_VERSION:
         raise ModelError("written by an early version", hint="train again")
 
-    payload_start = _HEADER_BYTES + index_length + len(_POP)
-    payload_end = _find_payload_end(content)
-    wrong_size_error = _damaged_error(f"it has {size} bytes, its header says {payload_end}")
-    if (
-        header_length != _HEADER_BYTES - _MAGIC_OFFSET + index_length
-        or index_length > MAX_INDEX_BYTES
-        or payload_end > size
-    ):
-        raise wrong_size_error
 
-    view = memoryview(content)
-    computed_digest = hashlib.sha256(view[: _DIGEST.start])
-    computed_digest.update(view[_DIGEST.stop : payload_end])
-    if computed_digest.digest() != digest:
-        raise _damaged_error("its checksum is wrong")
-
-    index_end = payload_start - len(_POP)
-    has_pop = content[index_end:payload_start] == _POP
-    is_aligned = payload_start % PAYLOAD_ALIGNMENT_BYTES == 0
-    if version == 0 or not has_pop or not is_aligned:
-        raise _damaged_error("its header is malformed")
-    index = _decode_index(content[_HEADER_BYTES:index_end], payload_length)
-    if index.ledger_length == 0 and payload_end != size:
-        raise wrong_size_error
-    return _ModelBytes(content, payload_start, payload_end, index)
+def _other_file_error(content: bytes) -> ModelError:
+    """Return the error of a file that does not start like a model file."""
+    is_pickle = content[:1] == b"\x80" and content[1:2] in PICKLE_PROTOCOLS
+    if is_pickle:
+        return ModelError(
+            "a pickle, not an nbtext model, and nbtext does not unpickle",
+            hint="write the model with model.save()",
+        )
+    return ModelError("not an nbtext model", hint="make one with nbtext train")
 
 
 def _require_ledger(ledger: memoryview, index: _Index) -> None:
@@ -429,7 +509,7 @@ def _encode_index(
     return json.dumps(index, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _decode_index(text: bytes, payload_length: int) -> _Index:
+def _decode_index(text: bytes, payload_length: int, version: int) -> _Index:
     """Return the index of a model file.
 
     Raise `ModelError` unless the index is well formed, and the arrays lie inside the payload
@@ -456,7 +536,10 @@ def _decode_index(text: bytes, payload_length: int) -> _Index:
 
     _check_depth(settings)
     spans = {name: _decode_span(name, entry) for name, entry in arrays.items()}
-    _check_layout(spans, payload_length, len(text))
+    if version <= JOBLIB_PAYLOAD_VERSION:
+        _check_joblib_layout(spans, payload_length, len(text))
+    else:
+        _check_layout(spans, payload_length)
     ledger_length, ledger_digest = ledger
     return _Index(settings, spans, ledger_length, str(ledger_digest))
 
@@ -481,11 +564,31 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < COUNT_LIMIT
 
 
-def _check_layout(spans: Mapping[str, _ArraySpan], payload_length: int, index_length: int) -> None:
+def _check_layout(spans: Mapping[str, _ArraySpan], payload_length: int) -> None:
+    """Raise `ModelError` unless the arrays follow each other, and fill the payload."""
+    end = 0
+    for name, span in sorted(spans.items(), key=lambda item: item[1].offset):
+        if span.offset != _align(end) or span.end > payload_length:
+            raise _misplaced_array_error(name)
+        end = span.end
+    if end != payload_length:
+        raise ModelError("some bytes belong to no array")
+
+
+def _misplaced_array_error(name: str) -> ModelError:
+    return ModelError(
+        f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
+    )
+
+
+def _check_joblib_layout(
+    spans: Mapping[str, _ArraySpan], payload_length: int, index_length: int
+) -> None:
     """Raise `ModelError` for arrays outside the payload, for overlaps, and for large gaps.
 
-    A gap between arrays has only joblib's own bytes. The gaps before the first array and after the
-    last array may also have the settings, which take at most twice the bytes of the index.
+    In format 2 a gap between arrays has only joblib's own bytes. The gaps before the first array
+    and after the last array may also have the settings, which take at most twice the bytes of the
+    index.
     """
     max_outer_gap = MAX_FRAMING_BYTES + 2 * index_length
     previous_end = 0
@@ -493,9 +596,7 @@ def _check_layout(spans: Mapping[str, _ArraySpan], payload_length: int, index_le
     for name, span in sorted(spans.items(), key=lambda item: item[1].offset):
         is_near = previous_end <= span.offset <= previous_end + max_gap
         if not is_near or span.end > payload_length:
-            raise ModelError(
-                f"array {name[:40]!r} lies outside the file, over another array, or behind a gap"
-            )
+            raise _misplaced_array_error(name)
         previous_end = span.end
         max_gap = MAX_FRAMING_BYTES
     if payload_length > previous_end + max_outer_gap:
