@@ -12,6 +12,7 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, make_scorer, roc_auc_score
@@ -26,7 +27,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from nbtext import TextClassifier
+from nbtext import TextClassifier, UsageError
 from tests.process import SERVICE_DESK, run, write
 
 if TYPE_CHECKING:
@@ -304,3 +305,80 @@ def test_frames_with_columns_can_be_cross_validated_and_searched() -> None:
     )
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.score(frame, labels) == 1
+
+
+def desk_frame(desk: Corpus) -> tuple[pd.DataFrame, pd.Series[str]]:
+    """Texts with a category and a number that tell the classes apart a little."""
+    texts, labels = desk
+    frame = pd.DataFrame(
+        {
+            "body": texts,
+            "office": [label[:1] for label in labels],
+            "length": [float(len(text)) for text in texts],
+        }
+    )
+    return frame, pd.Series(labels)
+
+
+def frame_pipeline(**parameters: Any) -> Pipeline:
+    """A pipeline that renames the text, changes the numbers and drops nothing."""
+    columns = ColumnTransformer(
+        [
+            ("text", FunctionTransformer(lambda part: part.rename(columns={"body": "text"})), ["body"]),
+            ("number", FunctionTransformer(np.log1p, feature_names_out="one-to-one"), ["length"]),
+            ("rest", "passthrough", ["office"]),
+        ],
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")  # fmt: skip
+    model = TextClassifier(categorical="office", numeric="length", **parameters)
+    return Pipeline([("columns", columns), ("classify", model)])
+
+
+def test_column_transformer_passes_text_and_columns(desk: Corpus) -> None:
+    frame, labels = desk_frame(desk)
+    pipeline = frame_pipeline().fit(frame, labels)
+    rows = [
+        {"text": text, "office": office, "length": np.log1p(length)}
+        for text, office, length in frame.itertuples(index=False)
+    ]
+    direct = TextClassifier(categorical="office", numeric="length").fit(rows, labels)
+    np.testing.assert_array_equal(pipeline.predict_proba(frame), direct.predict_proba(rows))
+    assert pipeline.classes_.tolist() == direct.classes_.tolist()
+    shuffled = frame.sample(frac=1, random_state=0)
+    assert pipeline.score(shuffled, labels[shuffled.index]) == pipeline.score(frame, labels)
+
+
+def test_frame_pipeline_is_cross_validated_searched_and_calibrated(desk: Corpus) -> None:
+    frame, labels = desk_frame(desk)
+    scores = cross_val_score(frame_pipeline(), frame, labels, cv=folds())
+    texts_only = cross_val_score(TextClassifier(), frame["body"], labels, cv=folds())
+    assert scores.mean() > texts_only.mean()  # the first letter of the class helps
+
+    grid = {"classify__smoothing": ["auto", 0.5], "classify__stop_words": ["auto", None]}
+    search = GridSearchCV(frame_pipeline(), grid, cv=folds()).fit(frame, labels)
+    assert search.best_score_ >= scores.mean()
+    assert search.predict(frame[:3]).shape == (3,)
+
+    calibrated = CalibratedClassifierCV(frame_pipeline(), cv=3).fit(frame, labels)
+    assert calibrated.predict_proba(frame[:3]).sum(axis=1).tolist() == pytest.approx([1] * 3)
+    assert calibrated.score(frame, labels) > 0.8
+
+
+def test_weights_of_some_classes_are_searched(desk: Corpus) -> None:
+    frame, labels = desk_frame(desk)
+    weights = [None, {"taxes-and-fees": 2}, "balanced"]
+    search = GridSearchCV(TextClassifier(), {"class_weight": weights}, cv=folds())
+    search.fit(frame["body"], labels)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    with pytest.raises(UsageError, match="the model has no class 'taxes'"):
+        TextClassifier(class_weight={"taxes": 2}).fit(frame["body"], labels)
+
+
+def test_single_column_of_a_frame_is_a_text_for_a_column_transformer(desk: Corpus) -> None:
+    frame, labels = desk_frame(desk)
+    columns = ColumnTransformer([("text", "passthrough", ["body"])])
+    pipeline = Pipeline([("columns", columns), ("classify", TextClassifier())]).fit(frame, labels)
+    alone = TextClassifier().fit(frame["body"], labels)
+    np.testing.assert_array_equal(pipeline.predict_proba(frame), alone.predict_proba(frame["body"]))
+    names = pipeline[-1].get_feature_names_out()
+    assert pipeline[-1].feature_log_prob_.shape == (len(pipeline.classes_), len(names))
