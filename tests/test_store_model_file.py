@@ -165,7 +165,7 @@ def test_joblib_checks_the_content(tmp_path: Path) -> None:
             joblib.load("m")
     for arguments in ((b"", b""), (1, 2), (good[7:], good[7:]), (good[7:90], b""), (None, b"")):
         with pytest.raises(ModelError):
-            model_from_joblib(*arguments)  # type: ignore[arg-type]
+            model_from_joblib(*arguments)
 
 
 def other_frames() -> dict[str, tuple[bytes, bytes]]:
