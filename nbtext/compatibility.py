@@ -24,10 +24,12 @@ from nbtext.traits import (
     ATTRIBUTES,
     BACKGROUND,
     CALIBRATED,
+    CONTRASTS,
     CONTRIBUTIONS,
     COUNT_SUMS,
     EQUAL_CLASS_WEIGHTS,
     EVIDENCE,
+    FACTORS,
     FOLDS,
     JOINED_COUNTS,
     LABEL_FREE_TERMS,
@@ -88,13 +90,14 @@ _BERNOULLI = (
     MULTI_LABEL,
     EVIDENCE,
     MIXTURE,
+    FACTORS,
 )
 _LOGISTIC = (LINEAR, WEIGHTS, PRIOR, BACKGROUND, ATTRIBUTES, MULTI_LABEL)
 
 OFFERED_TRAITS: Mapping[str, Mapping[str, Sequence[Trait]]] = {
     "multinomial": {
-        "counts": (*_MULTINOMIAL, EVIDENCE, MIXTURE, MULTI_LABEL),
-        "binary": (*_MULTINOMIAL, MULTI_LABEL),
+        "counts": (*_MULTINOMIAL, EVIDENCE, MIXTURE, MULTI_LABEL, FACTORS),
+        "binary": (*_MULTINOMIAL, MULTI_LABEL, FACTORS),
         "log": (*_MULTINOMIAL, MULTI_LABEL),
         "tfidf": (LINEAR, PRIOR, BACKGROUND, TERM_PSEUDO_COUNTS, ATTRIBUTES),
     },
@@ -196,8 +199,12 @@ LABEL_MERGE = Request(
     lacks={MULTI_LABEL},
     remedy="relabel the documents, and train again",
 )
-TERM_WEIGHTS = Request("an export of weights", needs={LINEAR, TEXT_ONLY})
-SQL_EXPORT = Request("an export as SQL", needs={SMOOTHED})
+BY_HAND = Request(
+    "--by-hand",
+    needs={FACTORS},
+    lacks={MULTI_LABEL},
+    remedy="remove it; nbtext explain compares each label with all other documents",
+)
 LEAVE_ONE_OUT_EVALUATION = Request("leave-one-out", needs={LEAVE_ONE_OUT})
 
 
@@ -395,6 +402,20 @@ COMMAND_OPTION_GROUPS = {
         OptionGroup(("--why-not",), lacks={CONTRIBUTIONS}),
         OptionGroup(("--against", "--to"), needs={CONTRIBUTIONS}),
         *_PAGE_GROUPS,
+        OptionGroup(("--output latex", "--output markdown"), requires_any=("--by-hand",)),
+        OptionGroup(("--by-hand",), lacks={CONTRASTS}),
+        OptionGroup(
+            (
+                "--against",
+                "--why-not",
+                "--to",
+                "--limit",
+                "--output tsv",
+                "--output csv",
+                "--output jsonl",
+            ),
+            needs={CONTRASTS},
+        ),
     ),
     "inspect": (
         OptionGroup(("--by-class",), requires_any=("--thresholds",)),

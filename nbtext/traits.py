@@ -91,6 +91,11 @@ ATTRIBUTES = Trait(
     reason="the scores are not log-likelihoods, so those of columns cannot be added",
     remedy="use another classifier, or remove the columns",
 )
+FACTORS = Trait(
+    "factors",
+    reason="the probability is not a product of fractions, one for each word",
+    remedy="train --classifier multinomial or bernoulli, with --weighting counts or binary",
+)
 POSTERIOR = Trait(
     "posterior", reason="maximum likelihood has no prior", remedy="use --set estimate=mean"
 )
@@ -126,6 +131,7 @@ FOLDS = Trait("folds", reason="each document is a fold")
 RANDOM_FOLDS = Trait("draws", reason="documents are divided by time, not at random")
 THRESHOLDS = Trait("thresholds", reason="each option decides which labels are predicted")
 CONTRIBUTIONS = Trait("contributions", reason="the output shows changes of the document")
+CONTRASTS = Trait("contrasts", reason="the calculation is a text with all classes")
 ONE_MODE = Trait("mode", reason="only one of them is possible")
 OUTPUT_ROWS = Trait("rows", reason="only one of them can set the format")
 TEXT_ONLY = Trait(

@@ -240,7 +240,7 @@ REFUSED = (
     "classify --coverage --min-precision", "classify --coverage --label-threshold", "classify --costs --label-threshold", "classify --coverage --limit", "classify --coverage --mail-filter", "classify CORPUS --text",
     "cross-validate --folds --leave-one-out", "cross-validate --group-column --leave-one-out", "cross-validate --group-column --time-column",
     "cross-validate --repeats --time-column", "cross-validate --all --to", "cross-validate --output --to", "drift --output --to",
-    "learning-curve --output --to", "prevalence --output --to", "tune --output --to", "explain --against --why-not", "explain --output --to",
+    "learning-curve --output --to", "prevalence --output --to", "tune --output --to", "explain --against --why-not", "explain --output --to", "explain --against --by-hand", "explain --by-hand --output=tsv",
     "explain --to --why-not", "label --suggest --take", "label --review --suggest", "label --review --take",
     "suspects --output --paths", "suspects --output --print0", "train --quiet --verbose", "train CORPUS --from-folder",
     "update --drop-unlabelled --unlabelled",

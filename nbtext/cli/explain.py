@@ -33,7 +33,12 @@ class ExplainOptions(shared_options.ModelOptions):
         metavar="LABEL",
         shell_complete=shared_options.suggest_classes,
     )
-    output: str = shared_options.rows_field()
+    by_hand: bool = declarations.option(
+        "--by-hand",
+        "Instead of contributions, print Bayes' rule with its numbers, as on a blackboard.",
+        group="answer",
+    )
+    output: str = shared_options.rows_field(extra_forms="latex markdown")
     limit: int | None = shared_options.limit_field(
         "Show the N words and values of columns that contribute most, and the sum of the others.",
         old_names="--top",
@@ -90,12 +95,18 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     column has the reason: already-predicted, no-prior (the class prior
     of LABEL is 0) or not-enough.
 
+    --by-hand prints the class prior, a fraction (or for columns of numbers, a density) for each
+    term and column, the products, their sum and the posterior, as a table, latex or markdown. Of
+    more than 30 factors it shows those that differ most between the classes. The last line is the
+    effect of calibration.
+
     \b
     Examples:
       nbtext explain letter.txt
       nbtext explain --text "my bin is full"
       nbtext explain letter.txt --against taxes-and-fees --output jsonl
       nbtext explain letter.txt --why-not taxes-and-fees
+      nbtext explain letter.txt --by-hand --output latex
       nbtext explain inbox/ --to explained.html
     """
     explain(documents, options)
@@ -111,9 +122,13 @@ def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     documents = locate_documents(documents)
     check_output_file(options.to, "--to", [options.model_path, *documents.paths])
     model = shared_options.load_model(options.model_path)
-    # The type of explanations depends on --why-not.
+    # The type of explanations depends on --why-not and --by-hand.
     explain_documents: Callable[[Iterable[Document]], Iterable[Any]]
-    if options.why_not is None:
+    if options.by_hand:
+        from nbtext.explain.by_hand import BayesCalculator
+
+        explain_documents = BayesCalculator(model.fitted).calculate
+    elif options.why_not is None:
         explain_documents = Explainer(model.fitted, options.against).explain
     else:
         explain_documents = WhyNotFinder(model.fitted, options.why_not).find
@@ -126,6 +141,10 @@ def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
 
         top = DEFAULT_TOP if options.limit is None else options.limit
         write_html(options.to, build_explanations_page(explanations, top))
+    elif options.by_hand:
+        from nbtext.report.calculations import write_calculations
+
+        write_calculations(explanations, options.output)
     elif options.why_not is not None:
         write_why_not(explanations, options.output)
     else:

@@ -209,14 +209,18 @@ def rows_field(
     help_suffix: str = "",
     default: Callable[[], str] | None = _default_row_form,
     shown_default: str = "table on a terminal, else tsv",
+    extra_forms: str = "",
 ) -> Any:
     """Declare the field of ``--output`` of a command that prints rows.
 
     The default is a table on a terminal, else tsv. A command that passes None chooses the format
-    itself, as ``shown_default`` describes.
+    itself, as ``shown_default`` describes. ``extra_forms`` are further formats.
     """
     return output_field(
-        "table tsv csv jsonl", help_suffix, default=default, shown_default=shown_default
+        f"table tsv csv jsonl {extra_forms}",
+        help_suffix,
+        default=default,
+        shown_default=shown_default,
     )
 
 
