@@ -199,6 +199,8 @@ LABEL_MERGE = Request(
     lacks={MULTI_LABEL},
     remedy="relabel the documents, and train again",
 )
+TERM_WEIGHTS = Request("an export of weights", needs={LINEAR, TEXT_ONLY})
+SQL_EXPORT = Request("an export as SQL", needs={SMOOTHED})
 BY_HAND = Request(
     "--by-hand",
     needs={FACTORS},
