@@ -20,8 +20,8 @@ from nbtext.inspection.overview import ClassPerplexity
 from nbtext.inspection.terms import ClassSize, TermValue
 from nbtext.metrics.results import to_json_values
 from nbtext.report.output_formats import (
-    _format_csv_line,
     escape_controls,
+    format_csv_line,
     format_json_line,
     format_six_digits,
     format_tsv_line,
@@ -44,7 +44,7 @@ def test_tsv_is_one_line_that_can_be_read_back(fields: list[str]) -> None:
 
 @given(st.lists(anything, min_size=1, max_size=4))
 def test_csv_can_be_read_back(fields: list[str]) -> None:
-    assert list(csv.reader(io.StringIO(_format_csv_line(fields), newline=""))) == [fields]
+    assert list(csv.reader(io.StringIO(format_csv_line(fields), newline=""))) == [fields]
 
 
 @given(
