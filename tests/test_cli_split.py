@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,8 +88,9 @@ def test_stored_records_are_the_file(rows: list[tuple[str, str]], line_end: str)
     text = io.StringIO()
     csv.writer(text, lineterminator=line_end).writerows(rows)
     stored = text.getvalue().encode()
-    write("t.csv", stored)
-    records = list(iter_stored_records("t.csv", Reading(format="csv")))
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        Path(file.name).write_bytes(stored)
+        records = list(iter_stored_records(file.name, Reading(format="csv")))
     assert b"".join(records) == stored
     assert len(records) == len(list(csv.reader(io.StringIO(stored.decode(), newline=""))))
 

@@ -1,4 +1,7 @@
-"""What `TextClassifier` says of itself: metrics, explanations in a notebook, the parameters of scikit-learn, and hints."""
+"""What `TextClassifier` says of itself: metrics, explanations in a notebook, the parameters of scikit-learn, and hints.
+
+Also tests `model/keyword_hints.py`.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from nbtext.errors import format_quantity, join_names
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nbtext.evaluation.cross_validation import CrossValidation, FoldsResult, HeldOutEvaluation
-    from nbtext.metrics.results import EvaluationResult
+    from nbtext.evaluation.cross_validation import CrossValidation, HeldOutEvaluation
+    from nbtext.metrics.results import EvaluationResult, FoldsResult
     from nbtext.model.parallel_corpus import CountedCorpus
 
 

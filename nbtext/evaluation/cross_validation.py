@@ -18,7 +18,7 @@ learning (2009), sections 7.10.1 and 7.10.2, for the selection of terms inside e
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,7 +50,14 @@ from nbtext.metrics.evaluation import (
 )
 from nbtext.metrics.intervals import Bootstrap, Interval
 from nbtext.metrics.ranking import MAX_RANKING_SCORES
-from nbtext.metrics.results import JSON_UNLESS_EMPTY, EvaluationResult, to_json_values
+from nbtext.metrics.results import (
+    CrossValidationResult,
+    EvaluationResult,
+    FoldMetrics,
+    FoldSpread,
+    FoldsResult,
+    to_json_values,
+)
 from nbtext.model.auto_settings import has_auto_settings
 from nbtext.model.training import (
     fit_parameters,
@@ -439,55 +446,6 @@ def _score_held_out(
         yield HeldOutBlock(rows, truth, posterior, has_known_label)
 
 
-@dataclass(frozen=True)
-class FoldMetrics:
-    """Metrics of one fold of one repeat, both numbered from 1."""
-
-    repeat: int
-    fold: int
-    training_documents: int
-    """Number of documents that the model was trained on."""
-    documents: int
-    """Number of held-out documents."""
-    terms: int
-    """Number of selected terms."""
-    smoothing: float
-    """The pseudo-count, rounded to six digits."""
-    accuracy: float
-    macro_f1: float
-
-
-class _FoldSpread(NamedTuple):
-    """Mean and standard deviation (n − 1) of a metric over folds."""
-
-    mean: float
-    sd: float
-
-
-@dataclass(frozen=True)
-class FoldsResult:
-    """The division of a corpus, and the metrics of each fold."""
-
-    method: str | None = field(metadata=JSON_UNLESS_EMPTY)
-    column: str | None = field(metadata=JSON_UNLESS_EMPTY)
-    """Column of groups or times."""
-    seed: int | None = field(metadata=JSON_UNLESS_EMPTY)
-    repeats: int
-    n: int
-    """Folds of one repeat."""
-    accuracy: _FoldSpread
-    macro_f1: _FoldSpread
-    each: tuple[FoldMetrics, ...]
-    """Metrics of each fold."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CrossValidationResult(EvaluationResult):
-    """All metrics of a cross-validation of texts: pooled over the folds, and of each fold."""
-
-    folds: FoldsResult
-
-
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """Evaluations of a cross-validation, and the metrics of each fold."""
@@ -670,10 +628,10 @@ def cross_validate(
     return CrossValidation(pooled, repeats, metrics)
 
 
-def _compute_spread(values: Sequence[float]) -> _FoldSpread:
+def _compute_spread(values: Sequence[float]) -> FoldSpread:
     """Return the mean and the standard deviation, which is 0 for one value."""
     std = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    return _FoldSpread(float(np.mean(values)), std)
+    return FoldSpread(float(np.mean(values)), std)
 
 
 def _average_intervals(intervals: Sequence[Interval]) -> Interval | None:

@@ -9,6 +9,7 @@ every class, the explanation is one cause for each class. `nbtext explain` print
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from math import fsum, inf, isinf
 from typing import TYPE_CHECKING, NamedTuple
@@ -163,9 +164,10 @@ class ExplainedDocument:
 
     def _repr_html_(self) -> str:
         """Return the text with coloured words as HTML, for a notebook."""
-        from nbtext.report.page.explanation_page import build_notebook_fragment
-
-        return build_notebook_fragment(self)
+        # The package above this one, which imports this module.
+        page = import_module("nbtext.report.page.explanation_page")
+        fragment: str = page.build_notebook_fragment(self)
+        return fragment
 
 
 class Explanations(list[ExplainedDocument]):

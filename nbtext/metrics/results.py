@@ -283,3 +283,52 @@ class EvaluationResult:
 
 RESULT_FIELDS = frozenset(item.name for item in fields(EvaluationResult))
 """Names of all fields of an `EvaluationResult`."""
+
+
+@dataclass(frozen=True)
+class FoldMetrics:
+    """Metrics of one fold of one repeat, both numbered from 1."""
+
+    repeat: int
+    fold: int
+    training_documents: int
+    """Number of documents that the model was trained on."""
+    documents: int
+    """Number of held-out documents."""
+    terms: int
+    """Number of selected terms."""
+    smoothing: float
+    """The pseudo-count, rounded to six digits."""
+    accuracy: float
+    macro_f1: float
+
+
+class FoldSpread(NamedTuple):
+    """Mean and standard deviation (n − 1) of a metric over folds."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
+class FoldsResult:
+    """The division of a corpus, and the metrics of each fold."""
+
+    method: str | None = field(metadata=JSON_UNLESS_EMPTY)
+    column: str | None = field(metadata=JSON_UNLESS_EMPTY)
+    """Column of groups or times."""
+    seed: int | None = field(metadata=JSON_UNLESS_EMPTY)
+    repeats: int
+    n: int
+    """Folds of one repeat."""
+    accuracy: FoldSpread
+    macro_f1: FoldSpread
+    each: tuple[FoldMetrics, ...]
+    """Metrics of each fold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossValidationResult(EvaluationResult):
+    """All metrics of a cross-validation of texts: pooled over the folds, and of each fold."""
+
+    folds: FoldsResult

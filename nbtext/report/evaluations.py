@@ -31,11 +31,17 @@ from nbtext.report.output_formats import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbtext.evaluation.cross_validation import FoldMetrics, FoldsResult
     from nbtext.evaluation.leakage import SampledLeakResult
     from nbtext.guarantees.precision import RiskPoint
     from nbtext.guarantees.prediction_sets import SetGroup, SetsResult
-    from nbtext.metrics.results import ClassResult, EvaluationResult, ReliabilityBin, SliceResult
+    from nbtext.metrics.results import (
+        ClassResult,
+        EvaluationResult,
+        FoldMetrics,
+        FoldsResult,
+        ReliabilityBin,
+        SliceResult,
+    )
     from nbtext.prediction.rule import PredictionThreshold
 
 

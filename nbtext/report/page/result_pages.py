@@ -57,12 +57,11 @@ from nbtext.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from nbtext.evaluation.cross_validation import FoldMetrics, FoldsResult
     from nbtext.evaluation.drift_log import DriftRun
     from nbtext.evaluation.learning_curves import CurvePoint, LearningCurve
     from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult
     from nbtext.metrics.intervals import Interval
-    from nbtext.metrics.results import EvaluationResult
+    from nbtext.metrics.results import EvaluationResult, FoldMetrics, FoldsResult
     from nbtext.report.comparisons import Trial
 
     Provenance = Sequence[tuple[str, str]]
