@@ -30,7 +30,7 @@ class FoldOptions:
         type=shared_options.WholeNumber(2),
         default=10,
     )
-    repeats: int = declarations.common_option(
+    repeats: int = declarations.option(
         "--repeats",
         "Draw the folds N times.",
         group="documents",

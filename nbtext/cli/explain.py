@@ -36,7 +36,7 @@ class ExplainOptions(shared_options.ModelOptions):
     by_hand: bool = declarations.option(
         "--by-hand",
         "Instead of contributions, print Bayes' rule with its numbers, as on a blackboard.",
-        group="answer",
+        group="prediction",
     )
     output: str = shared_options.rows_field(extra_forms="latex markdown")
     limit: int | None = shared_options.limit_field(
