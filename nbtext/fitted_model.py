@@ -124,6 +124,11 @@ class PairedTest:
         return has_enough_documents and self.gain > CLEAR_WIN_STD_ERRORS * self.error
 
     @property
+    def is_within_error(self) -> bool:
+        """True if neither the alternative nor the other model is clearly better."""
+        return abs(self.gain) <= CLEAR_WIN_STD_ERRORS * self.error
+
+    @property
     def keeps_stop_words(self) -> bool:
         """True if the test decides to keep stop words. Its alternative is a model with stop words.
 
@@ -181,15 +186,16 @@ class Choices:
         >>> choices = Choices(stop_words_kept=True, stop_words=PairedTest(0.0967, 0.0114, 4096))
         >>> choices.stop_words_description
         'kept, because held-out log loss is 0.0967 ± 0.011 lower with stop words'
+        >>> Choices(stop_words=PairedTest(-0.0226, 0.03, 222)).stop_words_description
+        'dropped: held-out log loss is 0.0226 ± 0.03 higher with stop words, no clear difference'
         """
         if not self.stop_words:
             return ""
         action = "kept" if self.stop_words_kept else "dropped"
-        is_lower = self.stop_words.gain >= 0
-        # The difference speaks for the other choice, but is too small.
-        is_insufficient = is_lower != self.stop_words_kept
-        adverb = "only " if is_insufficient else ""
-        return f"{action}, because held-out log loss is {adverb}{self.stop_words} with stop words"
+        difference = f"held-out log loss is {self.stop_words} with stop words"
+        if self.stop_words.is_within_error:
+            return f"{action}: {difference}, no clear difference"
+        return f"{action}, because {difference}"
 
     @property
     def unspaced_description(self) -> str:

@@ -619,7 +619,9 @@ KIND_BY_NAME = "by-name"
 
 FORMATS = {
     "dir": Format(
-        "one sub-directory per class", "directory.list_files", has_file_per_document=True
+        "in training, one sub-directory per class",
+        "directory.list_files",
+        has_file_per_document=True,
     ),
     "csv": Format("cells may be in quotes", "table.read_table", (".csv",), has_columns=True),
     "tsv": Format(
@@ -1016,16 +1018,16 @@ class Reading(SettingsBase):
         "NAME",
         _OneOf("auto", *FORMATS),
         f"Layout of the corpus: {', '.join(FORMATS)}. auto: detect it by the names of files "
-        f"and directories, in training also by first lines. {_FORMAT_DESCRIPTIONS}.",
+        f"and directories, in training also by the first lines of files. {_FORMAT_DESCRIPTIONS}.",
         common=True,
     )
     document: str = declare(
         "auto",
         "KIND",
         _OneOf("auto", "text", "html", "mail", KIND_BY_NAME),
-        f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. auto: with --format "
-        f"dir, the kind of all files if their names show only one, else {KIND_BY_NAME}; with "
-        f"--file-column, {KIND_BY_NAME}; with other formats, text. html: count the text that a "
+        f"Kind of each document: auto, text, html, mail or {KIND_BY_NAME}. auto, with --format "
+        f"dir: if the names of all files show the same kind, this kind, else {KIND_BY_NAME}; with "
+        f"--file-column: {KIND_BY_NAME}; with other formats: text. html: count the text that a "
         f"browser shows; mail: count the chosen headers and the text parts; {KIND_BY_NAME}: mail "
         "for files .eml and .emlx, html for .html, .htm and .xhtml, text for other files. mbox "
         "and maildir always contain mail.",
@@ -1035,8 +1037,9 @@ class Reading(SettingsBase):
         "auto|NAMES",
         check_names,
         "Headers of a mail to count: auto, or names separated by commas. auto: the subject as "
-        "text, and all headers as fields (terms such as from:ann), except headers that could "
-        "reveal the class. Names: these headers as text.",
+        "text, and all headers as fields (terms such as from:ann), except headers with the "
+        "class (such as X-Spam-Status), the mailing list, the recipient, dates or ids. Names: "
+        "these headers as text.",
     )
     structure: bool | None = declare(
         None,
@@ -1063,8 +1066,8 @@ class Reading(SettingsBase):
         "Column of the class: a name, or a number from 1. A name means that the table has a header "
         "row. In jsonl this is a key, by default label; in mail a mail header such as "
         "X-Gmail-Labels, which has several labels. By default the column is detected from the "
-        "header row or the values, else it is column 1. Several names, separated by commas: each "
-        "is a label and its column, which has 1 if the document has this label.",
+        "header row or the values, else it is column 1. Several names, separated by commas: a "
+        "column per label, with the name of the label; a cell is 1 if the document has the label.",
         common=True,
     )
     label_pattern: str | None = declare(
@@ -1086,7 +1089,7 @@ class Reading(SettingsBase):
         None,
         "COLUMNS",
         check_text_columns,
-        "Columns of the text, joined if there are several: names, or numbers from 1. In jsonl "
+        "Columns of the text: names, or numbers from 1. Several columns are joined. In jsonl "
         "these are keys, by default the key text; a.b is the key b inside a. By default a table's "
         "column is detected like the column of the class, else it is column 2. none: documents "
         "have no text.",
@@ -1133,7 +1136,7 @@ class Reading(SettingsBase):
     weight_column: str | None = _declare_column(
         "Column of each document's weight in training. A weight is a number from 0 with at most "
         "three decimals: a document of weight 2 counts twice, a document of weight 0 not at all. "
-        "none (the default in training): each document counts once.",
+        "none (the default of train): each document counts once. evaluate ignores weights.",
     )
     header: bool | None = declare(
         None,
@@ -1264,9 +1267,9 @@ ON_ERROR = Parameter(
     "WHAT",
     _OneOf(*get_args(OnError)),
     "What to do with an unreadable document: record, skip or fail. The document is reported, and "
-    "the exit status is 1, unless --allow-unreadable permits it. record, skip: continue; in "
-    "classify, only record prints a record with the reason. fail: stop, without writing a file or "
-    "metrics.",
+    "the exit status is 1, except with --allow-unreadable. skip and record: continue; record "
+    "also prints the reason in the output of classify and explain. fail: stop, without writing a "
+    "file or metrics.",
 )
 
 ALLOW_UNREADABLE = Parameter(
@@ -1283,9 +1286,9 @@ FILES_FROM = Parameter(
     None,
     "FILE",
     check_text,
-    'Read more CORPUS paths from FILE, one per line. FILE "-" is standard input; in FILE, a '
-    'line "-" is a file of this name. Commands that need classes, such as train, expect a corpus '
-    "on each line, not a single document.",
+    "Read more CORPUS paths from FILE, one per line. --files-from - reads standard input; a line - "
+    'in FILE is a file with the name "-". Commands that need classes, such as train, expect a '
+    "corpus on each line, not a single document.",
 )
 
 NULL = Parameter(
@@ -1312,9 +1315,9 @@ class Settings(SettingsBase):
         _OneOf(*CLASSIFIERS, aliases=VALUE_ALIASES["classifier"]),
         f"Kind of model: {', '.join(CLASSIFIERS)}. multinomial: naive Bayes on counts; bernoulli: "
         "naive Bayes on the presence of terms; complement: naive Bayes on the counts of all other "
-        "classes; gaussian: linear discriminant analysis after a singular value decomposition; "
-        "logistic: logistic regression, slower and often more accurate; average: the weighted "
-        "mean of several models.",
+        "classes; gaussian: linear discriminant analysis after a singular value decomposition "
+        "(not Gaussian naive Bayes); logistic: logistic regression, slower and often more "
+        "accurate; average: the weighted mean of the probabilities of --set members.",
         common=True,
     )
     language: str = _declare_analysis(
@@ -1335,11 +1338,10 @@ class Settings(SettingsBase):
         "auto",
         "NAME|FILE",
         _check_stop_words,
-        "Words to ignore: auto, default, a language, none, or a file of words. auto, with 50 or "
-        "more held-out documents (not used to train the model): the list of --language, unless "
-        "predictions without the list are clearly better; with 10 to 49: the list only if "
-        "predictions without it are worse; with fewer, or with --ngrams 2 or more: the list. "
-        "default: always the list of --language.",
+        "Words to ignore: auto, default, a language, none, or a file of words. auto: the list of "
+        "--language or no list, whichever predicts held-out documents better. In doubt, the list "
+        "with 50 or more held-out documents, no list with 10 to 49. With fewer, or with --ngrams 2 "
+        "or more, the list. default: always the list of --language.",
         common=True,
     )
     stemmer: str = _declare_analysis(
@@ -1412,8 +1414,8 @@ class Settings(SettingsBase):
         "mutual-information",
         "CRITERION",
         _OneOf(*CRITERIA),
-        f"How --top measures information: {', '.join(CRITERIA)}. presence: mutual information of "
-        "the class and the presence of the term in a document.",
+        f"How --top measures information: {', '.join(CRITERIA)}. mutual-information: of the "
+        "class and each token; presence: of the class and whether a document has the term.",
     )
     weighting: Weighting = declare(
         "counts",
@@ -1425,7 +1427,7 @@ class Settings(SettingsBase):
     )
     smoothing: Smoothing = declare(
         "auto",
-        "KIND|A|FILE",
+        "KIND|A|A,B|FILE",
         _OneOf(
             "auto",
             "evidence",
@@ -1434,14 +1436,14 @@ class Settings(SettingsBase):
             expected="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', "
             "all others",
         ),
-        "Pseudo-count added to each count: auto, evidence, leave-one-out, number or file. "
+        "Pseudo-count added to each count. "
         "auto: as evidence, unless another pseudo-count predicts held-out documents clearly "
-        "better. evidence: the number, at most 1, with the greatest marginal likelihood of the "
-        "term counts. leave-one-out: the number, at most 1, with the greatest leave-one-out "
-        "likelihood of a sample (up to 4,096) of the training documents. A,B (only bernoulli): A "
-        "is added to the number of documents with the term, B to the number without. FILE: each "
-        "line has a term, a value of a column (color=red) or * for all other terms, then a tab "
-        "and a number.",
+        "better. evidence: the number up to 1 with the greatest marginal likelihood of the term "
+        "counts. leave-one-out: the number up to 1 with the greatest leave-one-out "
+        "likelihood of a sample (up to 4,096) of the training documents. A,B (only "
+        "bernoulli): A is added to the number of documents with the term, B to the number without. "
+        "FILE: each line is a key, a tab and a number. The key is a term, a value of a column "
+        "(color=red), or * for all others.",
         common=True,
     )
     prior_shape: PriorShape = declare(
@@ -1526,8 +1528,8 @@ class Settings(SettingsBase):
         ),
         "Prior probabilities of the classes: empirical, uniform, smoothed:A, or a file. "
         "empirical: the class proportions of training; uniform: equal; smoothed:A: the class "
-        "proportions after adding A to the documents of each class. FILE: each line is a class, a "
-        "tab and a weight.",
+        "proportions after adding A to the number of documents of each class. FILE: each line is a "
+        "class, a tab and a weight.",
     )
     class_weight: ClassWeight | Mapping[str, float] | None = declare(
         None,
@@ -1546,7 +1548,8 @@ class Settings(SettingsBase):
         "NAME",
         _OneOf(*get_args(CalibrationName), aliases=VALUE_ALIASES["calibration"]),
         "How scores become probabilities: auto or none. auto: scores are divided by a temperature "
-        "that grows with the length of the document, and is fitted to held-out training documents. "
+        "that grows with the length of the document, and is fitted to predictions of "
+        "held-out training documents. "
         "none: scores are not divided. With --set estimate=ml (maximum likelihood), auto means "
         "none.",
         group="prediction",

@@ -248,5 +248,5 @@ def test_rows_before_a_broken_row_are_classified(pets: Path) -> None:
     assert done.status == 4
     assert (
         done.notes[-1]
-        == "nbtext: standard input: line 3: not valid csv (unexpected end of data); if quotes do not enclose cells, use --format tsv --delimiter ','"
+        == "nbtext: standard input: line 3: not valid csv (unexpected end of data); if quotes in this file are ordinary characters, use --format tsv --delimiter ','"
     )

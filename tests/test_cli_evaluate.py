@@ -45,7 +45,7 @@ def test_labels_unknown_to_the_model_count_as_mistakes_and_are_named(pets: Path)
     assert (done.status, done.notes) == (
         0,
         [
-            f"nbtext: warning: labels that the model does not have: {names} and others: 12 documents, counted as mistakes"
+            f"nbtext: warning: labels that the model does not have: {names} and others (12 documents, counted as mistakes)"
         ],
     )
     said = json.loads(done.out)

@@ -364,7 +364,7 @@ def test_evaluate_prints_metrics_by_label_and_by_document(labels_model: Path, ju
         == pytest.approx(sum(map(set.__eq__, rows, truth)) / 61)
     )
     assert found["unknown_labels"] == ["maize"]
-    assert "maize: 1 document, counted as mistakes" in done.err.decode()
+    assert "maize (1 document, counted as mistakes)" in done.err.decode()
     assert sum(sum(row.values()) for row in found["confusion"].values()) == found["n"]
     table = nbtext("evaluate --all", judged, "-m", labels_model).text
     assert f"micro F1           {found['micro_f1']:.4f}" in table

@@ -72,8 +72,8 @@ class ClassifyOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     output: str | None = shared_options.rows_field(
-        "tsv has a row for each document: document, class, probability; csv also has the reason if "
-        "there is no class.",
+        "tsv has a row for each document: document, class, probability or reason; csv has the reason "
+        "in a column of its own.",
         default=None,
         shown_default="table on a terminal, else tsv, or csv with --keep or --limit",
     )
@@ -84,8 +84,8 @@ class ClassifyOptions(shared_options.ModelOptions):
     )
     scores: bool = declarations.option(
         "--scores",
-        "In jsonl, add the log joint probability and the log odds of each class, in nats (natural "
-        "logarithms). With --limit, only the N most probable classes have them.",
+        "In jsonl, add the log joint probability and the log odds of each class against all other "
+        "classes, in nats (natural logarithms). With --limit, only the N most probable classes have them.",
         group="prediction",
     )
     drift: str | None = declarations.option(
@@ -97,8 +97,8 @@ class ClassifyOptions(shared_options.ModelOptions):
     )
     lines: bool = declarations.common_option(
         "--lines",
-        "Classify each line of standard input as a document, as soon as the line arrives "
-        "(--format lines reads files).",
+        "Classify each line of standard input as a document, as soon as the line arrives. "
+        "For lines of files, use --format lines.",
         group="documents",
     )
     batch: bool = declarations.option(
@@ -150,14 +150,23 @@ def command(
     for unreadable documents with --on-error skip.
 
     If no class is predicted, the class is empty, and the third column (in csv the last column) has
-    the reason: low-probability (--min-probability, --costs), low-precision (--min-precision),
-    atypical (--min-typicality), empty-set (--coverage: no class is probable enough), no-label (with
-    several labels per document: none is probable enough), impossible (every class has probability
-    0), or an error. Instead of low-probability, low-precision or no-label, the reason is "empty" if
-    the document has no text, and "no-known-terms" if the model knows none of its words.
+    the reason:
 
-    With --coverage, the class column lists the classes of the set, most probable first, separated
-    by |. The probability column has the probability of the first class. In jsonl, the key labels
+    \b
+      low-probability  below --min-probability, or by --costs
+      low-precision    too improbable for --min-precision
+      no-label         no label is probable enough
+      empty            instead of these: it has no text
+      no-known-terms   instead of these: no word is known
+      atypical         atypical document (--min-typicality)
+      empty-set        no class is in the set (--coverage)
+      impossible       every class has probability 0
+
+    The reason no-label is for several labels per document. For an unreadable document, the reason
+    is the error.
+
+    --coverage predicts a set of classes. The class column lists them, most probable first,
+    separated by |. The probability column has the probability of the first class. In jsonl, the key labels
     has the set.
 
     \b

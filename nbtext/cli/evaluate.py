@@ -39,7 +39,7 @@ class EvaluateOptions(shared_options.ModelOptions):
     all: bool = shared_options.all_field()
     group_by: tuple[str, ...] = declarations.common_option(
         "--group-by",
-        "Add the metrics of the documents with each value of COLUMN. The option can be repeated.",
+        "For each value of COLUMN, add the metrics of the documents with this value. The option can be repeated.",
         group="output",
         multiple=True,
         metavar="COLUMN",
@@ -78,18 +78,18 @@ def command(
     CORPUS has the layout of a training corpus. Labels that the model does not know count as
     mistakes, and are reported. A document without a prediction (--min-probability, --min-precision,
     abstain in --costs) lowers accuracy and recall, not precision. Intervals have 95 % confidence.
-    With --costs and two classes, the output has a threshold for the first class: it is predicted if
-    the likelihood ratio p(text | class) / p(text | other class) is above the threshold. --coverage adds the metrics set_coverage (how
+    With --costs and two classes, the output has a threshold: the first class is predicted if the
+    likelihood ratio p(text | first class) / p(text | second class) is above it. --coverage adds the metrics set_coverage (how
     often the set of classes contains the true class) and set_size (the mean size of the sets).
     --min-precision adds a table: the proportion of documents that get a prediction, and the
     precision of these predictions.
 
     With several labels per document, the accuracy is the proportion of documents with exactly the
-    right labels; precision, recall and F1 compare, for each label, documents with the label and
-    documents without it. Log loss and Brier score are sums over labels; the calibration error is for the most probable label.
+    right labels; precision, recall and F1 are computed for each label, as for two classes:
+    documents with the label and documents without it. Log loss and Brier score are sums over labels; the calibration error is for the most probable label.
 
-    A model keeps a sample of its training documents. A warning reports test texts that are in this
-    sample. --check-leakage checks all training documents, and reports texts that have the same
+    A model keeps the term counts and checksums of a sample of its training documents, not the
+    texts. A warning reports test texts that are in this sample. --check-leakage checks all training documents, and reports texts that have the same
     words with the same counts, in any order and case.
 
     A line of --errors has id, truth (true class), answer (predicted class), probability,
@@ -195,7 +195,7 @@ def _report_warnings(
     """Report unknown labels, missing metrics, and test documents that were training documents."""
     quantity = format_quantity(sum(result.unknown_documents.values()), "document")
     messages.warn_unknown_labels(
-        "the model", result.unknown_labels, suffix=f": {quantity}, counted as mistakes"
+        "the model", result.unknown_labels, suffix=f" ({quantity}, counted as mistakes)"
     )
     if not keeps_scores:
         messages.notify(

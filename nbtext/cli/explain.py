@@ -54,13 +54,14 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     """Print the prediction for each document and the contribution of each word; with --why-not, words to remove for another prediction.
 
     Contributions are parts of the log odds, log p(predicted class) - log p(other class), in nats
-    (natural logarithms). Documents are read as classify reads them.
+    (natural logarithms). The other class is the second most probable class, or --against LABEL.
+    Documents are read as classify reads them.
 
     The log odds are the sum of the contributions of the class prior, of the words, and of the
-    values of columns. For bernoulli, the class prior includes the score of an empty document. A term
-    divides its contribution equally among its occurrences, an n-gram divides it equally among its
-    words, and a character n-gram adds it to the word that contains it. If a word is not
-    counted, its contribution is 0, and the note has the reason.
+    values of columns. For bernoulli, the class prior includes the score of an empty document, in
+    which all terms are absent. The contribution of a term is divided equally among its occurrences.
+    The contribution of an n-gram is divided equally among its words; that of a character n-gram goes
+    to the word around it. If a word is not counted, its contribution is 0, and the column note has the reason.
 
     With several labels per document, the log odds compare having a predicted label with not having
     it.
@@ -80,9 +81,9 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
       rest        log odds minus the lines above (gaussian)
       log-odds    log odds
       calibrated  log odds after calibration
-      none        no prediction; the note has the reason
+      none        no prediction; see the column note
 
-    Positions are byte offsets in the text after conversion to UTF-8, which jsonl has.
+    Positions are byte offsets in the text as UTF-8. The jsonl output contains this text.
     On a terminal, words for the predicted class are bold on blue, words for the other class
     underlined on orange.
 

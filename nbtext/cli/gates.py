@@ -136,7 +136,11 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
         example = "log_loss=0.6" if is_maximum else "macro_f1=0.85"
         raise UsageError(f"{option} must be NAME=VALUE, not {text!r}", hint=f"such as {example}")
     if name not in METRICS:
-        raise _make_unknown_metric_error(option, name, valid_names)
+        if is_maximum:
+            other_metrics = "--fail-under has accuracy and other metrics of which more is better"
+        else:
+            other_metrics = "--fail-over has log_loss and other metrics of which less is better"
+        raise _make_unknown_metric_error(option, name, valid_names, f"; {other_metrics}")
     if name not in valid_names:
         better = "more" if is_maximum else "less"
         other_option = "--fail-under" if is_maximum else "--fail-over"
@@ -154,11 +158,13 @@ def _parse_gate(option: str, text: str, *, uses_interval: bool) -> _Gate:
     return _Gate(name, limit, is_maximum, uses_interval)
 
 
-def _make_unknown_metric_error(option: str, name: str, valid_names: Sequence[str]) -> UsageError:
-    """Return the error for an unknown metric."""
+def _make_unknown_metric_error(
+    option: str, name: str, valid_names: Sequence[str], hint_suffix: str = ""
+) -> UsageError:
+    """Return the error for an unknown metric. The suffix is added to the list of valid names."""
     return UsageError(
         f"{option}: unknown metric {name!r}{did_you_mean(name, valid_names)}",
-        hint=f"choose from {', '.join(valid_names)}",
+        hint=f"choose from {', '.join(valid_names)}{hint_suffix}",
     )
 
 

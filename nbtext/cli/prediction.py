@@ -30,10 +30,10 @@ class DecisionOptions:
 
     costs: str | None = declarations.option(
         "--costs",
-        "Predict the class with the least expected cost. FILE is TOML: below [spam], ham = 1 is "
-        "the cost of predicting ham for spam, abstain = 0.2 the cost of no prediction. With "
-        "several labels per document, a table [LABEL] has the lines missed = COST and false = "
-        "COST.",
+        "Predict the class with the least expected cost. FILE is TOML. Below [spam], the true "
+        "class, ham = 1 is the cost if ham is predicted, abstain = 0.2 if nothing is. With several "
+        "labels per document, below [LABEL], missed = COST is for a right label that is not "
+        "predicted, false = COST for a wrong label that is predicted.",
         group="prediction",
         type=INPUT_PATH,
     )
@@ -73,8 +73,8 @@ class PredictionOptions(DecisionOptions):
     )
     min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
-        "Predict no class below a minimum probability, chosen so that, with 95 % confidence, at "
-        "least the proportion P of the predictions is right. CLASS=P is for the predictions of one "
+        "Predict no class below a minimum probability. nbtext chooses the minimum so that at least "
+        "the proportion P of the predictions is right (with 95 % confidence). CLASS=P is for the predictions of one "
         "class. The guarantee is for documents like the training documents.",
         group="prediction",
         type=NumberPerClass(0, 1, open_ends=True),
@@ -83,8 +83,8 @@ class PredictionOptions(DecisionOptions):
     """Whether ``coverage`` and ``min_precision`` are guaranteed for each class."""
     prior_from: tuple[str, ...] = declarations.option(
         "--prior-from",
-        "Predict with the class proportions of the documents of PATH, estimated as by nbtext "
-        "prevalence, instead of the class proportions of training. The option can be repeated.",
+        "Predict with the class proportions of the documents of PATH (as nbtext prevalence "
+        "estimates them) instead of those of training. The option can be repeated.",
         group="prediction",
         multiple=True,
         metavar="PATH",
@@ -98,9 +98,9 @@ class ClassifyPredictionOptions(PredictionOptions):
 
     min_typicality: float = declarations.option(
         "--min-typicality",
-        "Predict no class for atypical documents. Their likelihood per token is lower than the "
-        "likelihood of all but the proportion SHARE of the training documents of similar length; "
-        "0.001 finds documents of another kind or language.",
+        "Predict no class for atypical documents. A document is atypical if its likelihood per "
+        "token is among the lowest SHARE of the training documents of similar length. With "
+        "0.001, this finds documents of another kind or language.",
         group="prediction",
         type=NumberInRange(0, 1),
         default=0.0,

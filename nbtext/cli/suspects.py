@@ -70,12 +70,13 @@ def command(
 ) -> None:
     """Print the documents of a labelled corpus that look more like another class, the most suspicious first.
 
-    Each document is scored by a model of the other documents, trained with the options of train.
+    Each document is scored by a model that was not trained on it, with the given options of train.
     The suggested class is the most probable class other than the label. The log odds are log
     p(suggested class) - log p(label), in nats (natural logarithms). A printed document may have a
     wrong label, two topics, or no words that are typical of its class. If a class has only one
-    document, this document is never printed. With several labels per document, the suggestion adds
-    or removes one label, the one that is most probably wrong.
+    document, this document is never printed. With several labels per document, the suggestion is
+    one change: a label to add, because it is probably missing, or a label to remove, because it is
+    probably wrong.
 
     \b
     Examples:

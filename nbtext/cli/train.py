@@ -32,7 +32,8 @@ class TrainOptions(shared_options.ModelOptions):
 
     deduplicate: bool = declarations.option(
         "--deduplicate",
-        "Count equal documents once, with the last of their labels. The ledger, a list in the "
+        "Count equal documents once, with the label that is read last (folders are read in "
+        "alphabetical order). The ledger, a list in the "
         "model file, then has a fingerprint (a checksum) of each document, for nbtext update --skip-known.",
         group="documents",
         old_names="--once",
@@ -52,7 +53,8 @@ def command(
 
     CORPUS is a directory with one sub-directory per class, a table, or another layout of --format.
     Several CORPUS arguments are read as one corpus. The new model replaces the old model only when
-    complete; if anything fails, the old model stays.
+    complete; if the command stops with an error, the old model stays. Unreadable documents alone do
+    not stop it (--on-error).
 
     \b
     Examples:

@@ -52,8 +52,9 @@ class TuneOptions(shared_options.ModelOptions):
     time_limit: str | None = parameter_field(TIME_LIMIT)
     tries: tuple[str, ...] = declarations.common_option(
         "--try",
-        "Try the values A, B, … of the option NAME of training. none: without the option "
-        "(top=500,none), or its own value none (stop-words=auto,none). With several --try, all "
+        "Try the values A, B, … of the option NAME of training. none: without the "
+        "option (top=500,none); if the option itself has a value none (stop-words=auto,none), this "
+        "value. With several --try, all "
         "combinations are tried.",
         group="model",
         multiple=True,
@@ -76,7 +77,7 @@ class TuneOptions(shared_options.ModelOptions):
     )
     folds: int | None = declarations.option(
         "--folds",
-        "Divide the corpus into N parts to evaluate settings.",
+        "Divide the corpus into N parts to evaluate each combination.",
         group="evaluation",
         type=shared_options.WholeNumber(2),
         shown_default=f"{DEFAULT_STAGED_FOLDS}; {DEFAULT_FOLDS} with --try and no time limit",
@@ -104,13 +105,13 @@ def command(
     processes: JobOptions,
     training: TrainingOptions,
 ) -> None:
-    """Try settings, print the metrics of each setting, and train and write a model with the best settings.
+    """Try combinations of settings, print the metrics of each, and train and write a model with the best combination.
 
-    Without --try, nbtext tries settings that are known to be good, for 60 seconds: first all
-    settings on a part of the documents, then the better settings on more documents. The default
-    settings are always tried, and are kept unless other settings are significantly better. The
-    metrics of the best settings are a little too good, because the settings were chosen by the same
-    metrics; the output also has a corrected metric. Ctrl-C prints the results so far and writes no
+    Without --try, nbtext tries combinations that are known to be good, for 60 seconds: first all on
+    a part of the documents, then the better ones on more documents. Options of training that are given
+    are fixed. The default settings are always tried, and are chosen
+    unless another combination is significantly better. The metrics of the best combination are a
+    little too good, because the combination was chosen by the same metrics; the output also has a corrected metric. Ctrl-C prints the results so far and writes no
     model.
 
     \b

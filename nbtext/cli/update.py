@@ -43,7 +43,7 @@ class UpdateChangeOptions(ModelChangeOptions):
 
     new_class: bool = declarations.option(
         "--new-class",
-        "Allow a class of --label that the model does not have yet.",
+        "Allow a class of --label that the model does not have. New classes in CORPUS need no option.",
         group="documents",
     )
 
@@ -56,16 +56,15 @@ def command(
     replacement: ReplacementOptions,
     cluster: ClusterOptions,
 ) -> None:
-    """Add the documents of a corpus to a model, and also its new classes and new terms.
+    """Add the documents of a corpus to a model, with classes and terms that the model does not have yet.
 
     The result is the same model, byte for byte, as training on all documents at once. Documents are
     read and counted like the training documents. Models of --classifier logistic, --classifier
     gaussian or --weighting tfidf cannot be updated, because they are not computed from counts.
 
-    Without --skip-known, a document that is added twice counts twice. For each document that nbtext
-    train --deduplicate or update --skip-known added, the ledger (a list in the model file) has the
-    label and a fingerprint (a checksum), but not the text. For the ledger, documents with the same text are one
-    document.
+    Without --skip-known, a document that is added twice counts twice. The ledger is a list in the
+    model file. It has the label and a checksum of each document that train --deduplicate or update
+    --skip-known added, not the text. Documents with the same text have one entry.
 
     Documents are counted before the model is locked. Commands that only read the model, such as
     classify, never wait.

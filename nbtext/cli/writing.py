@@ -96,16 +96,16 @@ class SemiSupervisionOptions:
     """Options for training on seed words and unlabelled documents."""
 
     unlabelled: tuple[str, ...] = unlabelled_field(
-        "If neither --weighting nor --classifier is given, the weighting is counts or log, chosen "
-        "in the same way.",
+        "If neither --weighting nor --classifier is given, nbtext chooses counts or log, whichever "
+        "predicts held-out documents better.",
         is_listed_last=True,
     )
     seeds: str | None = declarations.option(
         "--seeds",
-        "Add words for the classes. Each line of FILE has a class, a tab and a word, and "
-        "optionally a tab and how often the word counts in the class, by default 10. A word that "
-        "begins with ! counts against the class. With --unlabelled, "
-        "CORPUS is optional.",
+        "Train as if the words in FILE occurred in their classes. Each line of FILE has a class, a "
+        "tab and a word, and optionally a tab and the number of occurrences, by default 10. A word "
+        "that begins with ! counts against the class. Without CORPUS, nbtext trains on these "
+        "words and the documents of --unlabelled.",
         group="documents",
         type=INPUT_PATH,
         is_listed_last=True,

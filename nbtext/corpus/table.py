@@ -167,7 +167,9 @@ def _read_csv_rows(
                 return
     except csv.Error as problem:
         line_number = lines_before + lines.lines_before_record + 1
-        hint = f"if quotes do not enclose cells, use {format_tsv_options(delimiter)}"
+        hint = (
+            f"if quotes in this file are ordinary characters, use {format_tsv_options(delimiter)}"
+        )
         raise PathError(f"line {line_number}: not valid csv ({problem})", hint=hint) from None
     finally:
         text.detach()  # else it would close the stream
@@ -601,7 +603,8 @@ def _warn_of_swallowed_rows(
                 WARNING,
                 f"{path}:{number}: a cell in quotes contains lines that look like rows, and is "
                 "read as one cell",
-                f"if quotes do not enclose cells, use {format_tsv_options(delimiter)}",
+                "if quotes in this file are ordinary characters, use "
+                f"{format_tsv_options(delimiter)}",
             )
             options.notices.warnings.append(warning)
         yield number, cells

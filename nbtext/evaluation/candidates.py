@@ -171,7 +171,10 @@ def expand_combinations(
                 hint=f"use NAME=A,B with one of {', '.join(keys)}",
             )
         if not equals_sign:
-            raise UsageError(f"--try {name} needs values", hint=f"write --try {name}=A,B")
+            raise UsageError(
+                f"--try {name} needs values",
+                hint="write the values to try, such as --try smoothing=0.1,1",
+            )
         if parameter.name in ranges:
             raise UsageError(
                 f"--try {parameter.key} is given twice", hint="put all its values into one"

@@ -90,10 +90,10 @@ class SampledLeakResult(NamedTuple):
         if self.is_accidental:
             return None
         verb = "is" if self.found == 1 else "are"
-        return (
-            f"{self.describe(n, 'test document')} {verb} also in the training corpus; use "
-            "--check-leakage CORPUS for the metrics without them"
-        )
+        remedy = "use --check-leakage CORPUS for the metrics without them"
+        if self.found == n:  # no document remains without them
+            remedy = "evaluate on other documents"
+        return f"{self.describe(n, 'test document')} {verb} also in the training corpus; {remedy}"
 
     @property
     def is_accidental(self) -> bool:
