@@ -366,7 +366,7 @@ def test_verbose_and_inspect_report_the_choices_and_gains(tmp_path: Path) -> Non
     trained = nbtext("train corpus.tsv -v")
     reason = r"because held-out log loss is 0\.\d+ ± 0\.\d+ lower with stop words"
     assert re.search(f"stop words kept, {reason}", os.fsdecode(trained.err))
-    assert re.search(f"stop words +265, kept, {reason}", nbtext("inspect").text)
+    assert re.search(f"stop words +265, kept, {reason}", nbtext("inspect --all").text)
     assert '"choices": {"stop_words_kept": true' in nbtext("inspect --output json").text
 
 
