@@ -42,6 +42,9 @@ def test_every_output_has_the_fingerprint_of_the_model(pets: Path) -> None:
     assert [record["model"] for record in done.records] == [fingerprint] * 3
     assert [json.loads(line)["model"] for line in done.notes] == [fingerprint]
     assert json.loads(content("drift.log"))["fingerprint"] == fingerprint
+    for options in ("", "--why-not dogs"):
+        [record] = succeed(f"explain --text purr -o jsonl {options}").records
+        assert record["model"] == fingerprint
     mail = succeed("classify --mail-filter", stdin=b"Subject: a cat\n\nit purrs\n").text
     assert f"; model={fingerprint}\n" in mail
 
@@ -66,6 +69,7 @@ def test_model_of_an_old_prediction_explains_it(pets: Path) -> None:
     write("letter", "it hisses")
     before = json.loads(succeed("classify letter -o jsonl").out)
     explained = succeed("explain letter -o jsonl").out
+    assert json.loads(explained)["model"] == before["model"]
     for text in ("it hisses", "it hisses again"):
         add_document(text, "--keep-backups", "5")
     assert json.loads(succeed("classify letter -o jsonl").out) != before

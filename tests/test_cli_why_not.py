@@ -5,6 +5,7 @@ Also tests `report/explanations.py`.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from tests.process import SERVICE_DESK, corpus, nbtext, succeed
@@ -76,6 +77,7 @@ def test_insufficient_words_are_reported(pets: Path) -> None:
         "not-enough",
     ]
     [record] = succeed("why-not cats -m m --text dog -o jsonl").records
+    assert record.pop("model") == json.loads(succeed("inspect -o json -m m").out)["fingerprint"]
     assert record.keys() == {"id", "label", "probability", "wanted", "wanted_probability", "why"}
     assert record["why"] == "not-enough"
 

@@ -147,7 +147,8 @@ def explain(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
 
         write_calculations(explanations, options.output)
     elif options.why_not is not None:
-        write_why_not(explanations, options.output)
+        write_why_not(explanations, options.output, model.fitted.fingerprint)
     else:
-        write_explanations(explanations, options.output, options.limit)
+        fingerprint = model.fitted.fingerprint
+        write_explanations(explanations, options.output, options.limit, fingerprint)
     source.report_notices()

@@ -246,9 +246,11 @@ DEFAULT_TOP = 20
 
 
 def write_explanations(
-    stream: Iterable[ExplainedDocument], output: str, top: int | None = None
+    stream: Iterable[ExplainedDocument], output: str, top: int | None, fingerprint: str | None
 ) -> None:
     """Write explanations as they come, as ``table``, ``tsv``, ``csv`` or ``jsonl``.
+
+    The records of ``jsonl`` have the ``fingerprint`` of the model.
 
     A ``table`` is for people: label, shaded text, the ``top`` largest contributions, probability.
     In the other formats, too, ``top`` limits the contributions. None stands for `DEFAULT_TOP` in a
@@ -264,7 +266,10 @@ def write_explanations(
         output,
         columns,
         partial(iter_explanation_rows, top=top),
-        partial(_make_explanation_record, top=top),
+        lambda explained: {
+            **_make_explanation_record(explained, top=top),
+            "model": fingerprint,
+        },
     )
 
 
@@ -527,8 +532,11 @@ def shade_text(
     return shaded
 
 
-def write_why_not(stream: Iterable[WhyNotResult], output: str) -> None:
-    """Write words to remove as they come: ``table`` (sentences), ``tsv``, ``csv`` or ``jsonl``."""
+def write_why_not(stream: Iterable[WhyNotResult], output: str, fingerprint: str | None) -> None:
+    """Write words to remove as they come: ``table`` (sentences), ``tsv``, ``csv`` or ``jsonl``.
+
+    The records of ``jsonl`` have the ``fingerprint`` of the model.
+    """
     if output == "table":
         print_with_blank_lines(
             stream, lambda why_not: print_blocks(format_listing(describe_why_not(why_not)))
@@ -536,7 +544,13 @@ def write_why_not(stream: Iterable[WhyNotResult], output: str) -> None:
         return
     headings = ("id", "label", "wanted", "word", "count", "probability", "why")
     columns = make_tuple_columns(*headings, formats={"probability": ".6g"})
-    write_records(stream, output, columns, _iter_why_not_rows, _make_why_not_record)
+    write_records(
+        stream,
+        output,
+        columns,
+        _iter_why_not_rows,
+        lambda why_not: {**_make_why_not_record(why_not), "model": fingerprint},
+    )
 
 
 def _iter_why_not_rows(why_not: WhyNotResult) -> Iterator[tuple[object, ...]]:
