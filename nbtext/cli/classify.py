@@ -72,8 +72,8 @@ class ClassifyOptions(shared_options.ModelOptions):
     """Options that only this command has."""
 
     output: str | None = shared_options.rows_field(
-        "tsv has a row for each document: document, class, probability or reason; csv has the reason "
-        "in a column of its own.",
+        "tsv has a row for each document: document, class, probability or reason; csv has the "
+        "reason in a column of its own.",
         default=None,
         shown_default="table on a terminal, else tsv, or csv with --keep or --limit",
     )
@@ -85,7 +85,8 @@ class ClassifyOptions(shared_options.ModelOptions):
     scores: bool = declarations.option(
         "--scores",
         "In jsonl, add the log joint probability and the log odds of each class against all other "
-        "classes, in nats (natural logarithms). With --limit, only the N most probable classes have them.",
+        "classes, in nats (natural logarithms). With --limit, only the N most probable classes "
+        "have them.",
         group="prediction",
     )
     drift: str | None = declarations.option(
@@ -166,8 +167,8 @@ def command(
     is the error.
 
     --coverage predicts a set of classes. The class column lists them, most probable first,
-    separated by |. The probability column has the probability of the first class. In jsonl, the key labels
-    has the set.
+    separated by |. The probability column has the probability of the first class. In jsonl, the key
+    labels has the set.
 
     \b
     Examples:

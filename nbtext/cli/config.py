@@ -520,7 +520,7 @@ def _select_from_file(
 ) -> Iterator[tuple[str, _Default]]:
     """Yield the defaults of a file for a command: from the top level, then from its own table.
 
-    Raise `UsageError` for a name that is no command, and no option of any command.
+    Raise `UsageError` for a name of neither a command nor an option.
     """
     commands = [_to_key(name) for name in find_program(context).list_commands(context)]
     old_names = _list_old_names(options)

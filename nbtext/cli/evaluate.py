@@ -39,7 +39,8 @@ class EvaluateOptions(shared_options.ModelOptions):
     all: bool = shared_options.all_field()
     group_by: tuple[str, ...] = declarations.common_option(
         "--group-by",
-        "For each value of COLUMN, add the metrics of the documents with this value. The option can be repeated.",
+        "For each value of COLUMN, add the metrics of the documents with this value. The option "
+        "can be repeated.",
         group="output",
         multiple=True,
         metavar="COLUMN",
@@ -79,18 +80,20 @@ def command(
     mistakes, and are reported. A document without a prediction (--min-probability, --min-precision,
     abstain in --costs) lowers accuracy and recall, not precision. Intervals have 95 % confidence.
     With --costs and two classes, the output has a threshold: the first class is predicted if the
-    likelihood ratio p(text | first class) / p(text | second class) is above it. --coverage adds the metrics set_coverage (how
-    often the set of classes contains the true class) and set_size (the mean size of the sets).
-    --min-precision adds a table: the proportion of documents that get a prediction, and the
-    precision of these predictions.
+    likelihood ratio p(text | first class) / p(text | second class) is above it. --coverage adds the
+    metrics set_coverage (how often the set of classes contains the true class) and set_size (the
+    mean size of the sets). --min-precision adds a table: the proportion of documents that get a
+    prediction, and the precision of these predictions.
 
     With several labels per document, the accuracy is the proportion of documents with exactly the
     right labels; precision, recall and F1 are computed for each label, as for two classes:
-    documents with the label and documents without it. Log loss and Brier score are sums over labels; the calibration error is for the most probable label.
+    documents with the label and documents without it. Log loss and Brier score are sums over
+    labels; the calibration error is for the most probable label.
 
     A model keeps the term counts and checksums of a sample of its training documents, not the
-    texts. A warning reports test texts that are in this sample. --check-leakage checks all training documents, and reports texts that have the same
-    words with the same counts, in any order and case.
+    texts. A warning reports test texts that are in this sample. --check-leakage checks all training
+    documents, and reports texts that have the same words with the same counts, in any order and
+    case.
 
     A line of --errors has id, truth (true class), answer (predicted class), probability,
     and the terms that favour the predicted class most, each with its contribution in nats (natural

@@ -60,15 +60,16 @@ def command(documents: QueryDocumentOptions, options: ExplainOptions) -> None:
     The log odds are the sum of the contributions of the class prior, of the words, and of the
     values of columns. For bernoulli, the class prior includes the score of an empty document, in
     which all terms are absent. The contribution of a term is divided equally among its occurrences.
-    The contribution of an n-gram is divided equally among its words; that of a character n-gram goes
-    to the word around it. If a word is not counted, its contribution is 0, and the column note has the reason.
+    The contribution of an n-gram is divided equally among its words; that of a character n-gram
+    goes to the word around it. If a word is not counted, its contribution is 0, and the column note
+    has the reason.
 
     With several labels per document, the log odds compare having a predicted label with not having
     it.
 
     Calibration comes last and changes the probability, not the order of the classes. For gaussian,
-    the contribution of a word is how much the log odds fall if the word is removed. If every class has probability 0, the output
-    has a reason for each class.
+    the contribution of a word is how much the log odds fall if the word is removed. If every class
+    has probability 0, the output has a reason for each class.
 
     TSV has a line for each contribution: document, predicted class, other class, kind, name, nats,
     count, positions, note. The kinds are:

@@ -55,7 +55,7 @@ class GateOptions:
         "upper end.",
         group="evaluation",
     )
-    """Whether all gates use intervals, those of ``--fail-over`` too."""
+    """Whether all gates use intervals, including the gates of ``--fail-over``."""
 
 
 class _Gate(NamedTuple):

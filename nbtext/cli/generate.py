@@ -46,8 +46,8 @@ class GenerateOptions(shared_options.ModelOptions):
     )
     output: str = shared_options.output_field(
         "text tsv csv jsonl",
-        "text has a document per line, after its class. The other formats have label, text and columns, and nbtext "
-        "can train on them.",
+        "text has a document per line, after its class. The other formats have label, text and "
+        "columns, and nbtext can train on them.",
     )
 
 

@@ -83,9 +83,9 @@ class LabelOptions:
     excel_safe: bool = shared_options.excel_safe_field()
     seeds: str | None = declarations.option(
         "--seeds",
-        "Start as if the words in FILE occurred in their classes. Each line of FILE has a class, a "
-        "tab and a word, and optionally a tab and the number of occurrences, by default 10. A word that "
-        "begins with ! counts against the class.",
+        "Start as if the words in FILE occurred in their classes. Each line of FILE has a class, "
+        "a tab and a word, and optionally a tab and the number of occurrences, by default 10. A "
+        "word that begins with ! counts against the class.",
         group="documents",
         type=INPUT_PATH,
     )
@@ -120,9 +120,9 @@ def command(options: LabelOptions, documents: DocumentOptions) -> None:
     (--to).
 
     Each label is on the disk before the next document is shown. The output file has a JSON object
-    per line, with id, label and text. To choose the next document and to suggest its class, nbtext trains
-    a temporary model on all labels in the output file, including those of documents that are not in
-    CORPUS.
+    per line, with id, label and text. To choose the next document and to suggest its class, nbtext
+    trains a temporary model on all labels in the output file, including those of documents that are
+    not in CORPUS.
 
     \b
     Examples:

@@ -25,7 +25,7 @@ UNMARKED = 0.0
 
 
 def sanitise_text(text: str) -> str:
-    """Escape control characters. On a terminal without Unicode, escape all but ASCII, too."""
+    """Escape control characters. Escape all but ASCII if the terminal has no Unicode."""
     text = escape_controls(text)
     if not is_ascii_terminal():
         return text

@@ -213,7 +213,8 @@ class LabelScreen:
     def _prompt(self, question: str, names: Sequence[str] = (), typed: str = "") -> str | None:
         """Read a line, and return it without blanks around it. Tab completes one of the ``names``.
 
-        ``typed`` is the start of the line. Return None if the person presses Escape, or if the terminal is gone.
+        ``typed`` is the start of the line. Return None if the person presses Escape, or if the
+        terminal is gone.
         """
         while True:
             completion = _complete(typed, names)

@@ -73,9 +73,10 @@ class PredictionOptions(DecisionOptions):
     )
     min_precision: float | dict[str, float] | None = declarations.option(
         "--min-precision",
-        "Predict no class below a minimum probability. nbtext chooses the minimum so that at least "
-        "the proportion P of the predictions is right (with 95 % confidence). CLASS=P is for the predictions of one "
-        "class. The guarantee is for documents like the training documents.",
+        "Predict no class below a minimum probability. nbtext chooses the minimum so that at "
+        "least the proportion P of the predictions is right (with 95 % confidence). CLASS=P is "
+        "for the predictions of one class. The guarantee is for documents like the training "
+        "documents.",
         group="prediction",
         type=NumberPerClass(0, 1, open_ends=True),
     )

@@ -70,7 +70,7 @@ class SplitOptions:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column that divides the documents, or none."""
+        """The column that divides the documents; empty without such a column."""
         column = self.time_column or self.group_column  # both exclude each other
         return () if column is None else (column,)
 
@@ -216,7 +216,7 @@ def _format_row(*cells: str) -> bytes:
 
 
 def _write_both(targets: Mapping[str, str], iter_part: Callable[[str], Iterable[bytes]]) -> None:
-    """Write the files of both parts, or none of them."""
+    """Write the files of both parts. After an error, neither file exists."""
     from nbtext.store.atomic import replace_file
 
     replace_file(targets[TRAINING], lambda file: file.writelines(iter_part(TRAINING)))

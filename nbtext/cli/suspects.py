@@ -37,8 +37,8 @@ class SuspectsOptions:
     excel_safe: bool = shared_options.excel_safe_field()
     paths: bool = declarations.common_option(
         "--paths",
-        "Print only the paths of the documents, one per line; with --null, a NUL follows each path, "
-        "for xargs -0.",
+        "Print only the paths of the documents, one per line; with --null, a NUL follows each "
+        "path, for xargs -0.",
         group="output",
     )
     print0: bool = declarations.option(

@@ -33,8 +33,8 @@ class TrainOptions(shared_options.ModelOptions):
     deduplicate: bool = declarations.option(
         "--deduplicate",
         "Count equal documents once, with the label that is read last (folders are read in "
-        "alphabetical order). The ledger, a list in the "
-        "model file, then has a fingerprint (a checksum) of each document, for nbtext update --skip-known.",
+        "alphabetical order). The ledger, a list in the model file, then has a fingerprint (a "
+        "checksum) of each document, for nbtext update --skip-known.",
         group="documents",
         old_names="--once",
     )

@@ -108,11 +108,11 @@ def command(
     """Try combinations of settings, print the metrics of each, and train and write a model with the best combination.
 
     Without --try, nbtext tries combinations that are known to be good, for 60 seconds: first all on
-    a part of the documents, then the better ones on more documents. Options of training that are given
-    are fixed. The default settings are always tried, and are chosen
-    unless another combination is significantly better. The metrics of the best combination are a
-    little too good, because the combination was chosen by the same metrics; the output also has a corrected metric. Ctrl-C prints the results so far and writes no
-    model.
+    a part of the documents, then the better ones on more documents. Options of training that are
+    given are fixed. The default settings are always tried, and are chosen unless another
+    combination is significantly better. The metrics of the best combination are a little too good,
+    because the combination was chosen by the same metrics; the output also has a corrected metric.
+    Ctrl-C prints the results so far and writes no model.
 
     \b
     Examples:

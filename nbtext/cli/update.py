@@ -43,7 +43,8 @@ class UpdateChangeOptions(ModelChangeOptions):
 
     new_class: bool = declarations.option(
         "--new-class",
-        "Allow a class of --label that the model does not have. New classes in CORPUS need no option.",
+        "Allow a class of --label that the model does not have. New classes in CORPUS need no "
+        "option.",
         group="documents",
     )
 
@@ -129,8 +130,8 @@ def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus)
         if not result.had_ledger:
             n_before = format_quantity(result.n_documents_before, "document")
             messages.warn(
-                f"the model had no ledger of its {n_before}; if the added documents are among them, "
-                "they count twice"
+                f"the model had no ledger of its {n_before}; if the added documents are among "
+                "them, they count twice"
             )
         messages.notify(
             f"added {format_quantity(ledger_update.n_new, 'document')}; moved from another class: "

@@ -37,7 +37,7 @@ class DelimiterNote(NamedTuple):
 
 
 def find_delimiter_note(start: bytes) -> DelimiterNote | None:
-    r"""Return the note in the first bytes of a CSV file; None if there is none.
+    r"""Return the note in the first bytes of a CSV file, or None without a note.
 
     >>> find_delimiter_note(b"sep=;\nlabel;text\n")
     DelimiterNote(delimiter=';', n_bytes=6)

@@ -52,7 +52,7 @@ def _iter_csv_records(stream: BufferedReader, delimiter: str) -> Iterator[bytes]
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
 
     def iter_lines() -> Iterator[str]:
-        """Yield the lines of the file, and collect those of the record that is being parsed."""
+        """Yield the lines of the file, and collect the lines of the record that is being parsed."""
         for line in text:
             pending.append(line)
             # With the mark, a quote would not be the first character of its cell.

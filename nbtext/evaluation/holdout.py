@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DocumentFacts(NamedTuple):
-    """What the division of documents depends on, one element for each document."""
+    """The facts that determine the division, one element for each document."""
 
     labels: list[tuple[str, ...]]
     digests: list[bytes]
@@ -123,8 +123,8 @@ def _choose_components(
 ) -> Mask:
     """Return a mask of the components for the test part, shape (n_components,).
 
-    From the largest component to the smallest, in random order where they are equal, a component is
-    chosen if this brings the numbers of test documents nearer to ``n_needed``, shape (n_labels,).
+    The largest components come first, components of equal size in random order. A component is
+    chosen if the numbers of test documents are then nearer to ``n_needed``, shape (n_labels,).
     """
     remaining = n_needed.copy()
     is_chosen = np.zeros(label_counts.shape[0], np.bool_)

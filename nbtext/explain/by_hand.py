@@ -198,8 +198,8 @@ class BayesCalculation:
     def split_factors(self) -> tuple[list[Factor], list[Factor]]:
         """Return the factors to show, in order, and all other factors.
 
-        In addition to the prior, at most `MAX_SHOWN_FACTORS` are shown: those with the greatest
-        differences between the classes.
+        The prior is shown, and at most `MAX_SHOWN_FACTORS` others: the factors that differ most
+        between the classes.
         """
         indices = range(1, len(self.factors))
         ranked = sorted(indices, key=lambda index: self.factors[index].log_range, reverse=True)

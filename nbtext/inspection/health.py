@@ -156,7 +156,7 @@ def _split_version(version_text: str) -> tuple[int, ...]:
 
 
 def _find_version(name: str) -> str | None:
-    """Return the version of an installed package, None if it is not installed."""
+    """Return the version of a package, or None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

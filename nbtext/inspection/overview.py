@@ -405,7 +405,7 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
 
 
 def _describe_calibration(model: TextClassifier) -> CalibrationOverview | None:
-    """Return the calibration and its effect, None for a model without calibration."""
+    """Return the calibration and its effect, or None without calibration."""
     parameters = model.fitted.parameters
     if parameters.calibration_quality is None:
         return None
@@ -414,7 +414,7 @@ def _describe_calibration(model: TextClassifier) -> CalibrationOverview | None:
 
 
 def _describe_unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
-    """Return the effect of unlabelled documents, None for a model without them."""
+    """Return the effect of unlabelled documents, or None without such documents."""
     unlabelled = model.fitted.parameters.unlabelled_summary
     if unlabelled is None:
         return None
@@ -436,7 +436,7 @@ def _describe_unlabelled(model: TextClassifier) -> UnlabelledOverview | None:
 
 
 def _collect_seed_words(model: TextClassifier) -> dict[str, dict[str, float]] | None:
-    """Return the sum of pseudo-counts by class and term, None without seed words."""
+    """Return the sum of pseudo-counts by class and term, or None without seed words."""
     pseudo_counts: dict[str, dict[str, float]] = {}
     for seed in expand_negative_seeds(model.fitted.parameters.weights.seeds, model.classes):
         class_pseudo_counts = pseudo_counts.setdefault(seed.label, {})
@@ -446,7 +446,7 @@ def _collect_seed_words(model: TextClassifier) -> dict[str, dict[str, float]] | 
 
 
 def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
-    """Return the number of single terms by field, largest first, None without fields."""
+    """Return the number of single terms by field, largest first, or None without fields."""
     if model.reading.is_counted:
         return None
     vocabulary = model.fitted.statistics.vocabulary
@@ -460,7 +460,7 @@ def _count_terms_by_field(model: TextClassifier) -> dict[str, int] | None:
 def _describe_boundary(
     model: TextClassifier, boundary: ClassBoundaries | None
 ) -> dict[str, ClassBoundary] | None:
-    """Return the discriminant function of each class, None for classifiers without boundaries."""
+    """Return the discriminant function of each class, or None without boundaries."""
     if boundary is None:
         return None
     n_classes = len(model.classes)

@@ -156,7 +156,7 @@ class TermInClass:
     interval: list[float] | None
     """The credible interval of the probability. None without a posterior."""
     posterior: list[float] | None
-    """a and b of the posterior Beta(a, b) of the probability, None without a posterior."""
+    """a and b of the posterior Beta(a, b) of the probability, or None without a posterior."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ OWN_ARGUMENTS = {
     "sample_weight": "it is an argument of fit",
     "top_k": "it is an argument of predict_records",
 }
-"""Where to pass arguments of nbtext, by name."""
+"""The function that takes an argument of nbtext, by name."""
 
 
 def hint_keywords(function: Callable[P, Result]) -> Callable[P, Result]:

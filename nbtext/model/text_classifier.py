@@ -936,7 +936,8 @@ def model_from_joblib(header: bytes, payload: bytes) -> TextClassifier:
     """
     from nbtext.store.model_file import read_pickled_parts
 
-    return TextClassifier._from_stored(read_pickled_parts(header, payload))  # noqa: SLF001 - as load
+    stored = read_pickled_parts(header, payload)
+    return TextClassifier._from_stored(stored)  # noqa: SLF001 - as load
 
 
 def not_trained_error() -> UsageError:
