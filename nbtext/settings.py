@@ -1339,9 +1339,9 @@ class Settings(SettingsBase):
         "NAME|FILE",
         _check_stop_words,
         "Words to ignore: auto, default, a language, none, or a file of words. auto: the list of "
-        "--language or no list, whichever predicts held-out documents better. In doubt, the list "
-        "with 50 or more held-out documents, no list with 10 to 49. With fewer, or with --ngrams 2 "
-        "or more, the list. default: always the list of --language.",
+        "--language or no list, whichever predicts held-out documents better. Without a clear "
+        "difference, use the list from 50 held-out documents, and no list below. With fewer than "
+        "10, or with --ngrams 2 or more, use the list. default: always the list of --language.",
         common=True,
     )
     stemmer: str = _declare_analysis(
