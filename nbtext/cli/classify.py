@@ -154,11 +154,11 @@ def command(
     the reason:
 
     \b
-      low-probability  below --min-probability, or abstaining costs least
+      low-probability  below --min-probability (or --costs)
       low-precision    too improbable for --min-precision
       no-label         no label is probable enough
-      empty            one of the above, and the document has no text
-      no-known-terms   one of the above, and no word is known
+      empty            no text, in place of a reason above
+      no-known-terms   no known word, in place of one above
       atypical         atypical document (--min-typicality)
       empty-set        no class is in the set (--coverage)
       impossible       every class has probability 0
