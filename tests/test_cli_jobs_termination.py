@@ -99,6 +99,7 @@ TRAIN = (
     "-j",
     "2",
 )
+INTERRUPTED = "nbtext: interrupted; nothing was written"
 CLASSIFY = ("100:stall", "classify", "rows.tsv", "-m", "model", "-j", "2")
 EVALUATE = ("100:stall", "evaluate", "rows.tsv", "-m", "model", "-j", "3")
 
@@ -163,7 +164,8 @@ def test_signal_ends_all_processes(
     before = content("model")
     running = start_until_waiting(folder, arguments, workers)
     send(running.process.pid, number)
-    assert running.ended() == (128 + number, [])
+    notes = [INTERRUPTED] if number == signal.SIGINT else []
+    assert running.ended() == (128 + number, notes)
     assert content("model") == before
 
 
@@ -179,4 +181,4 @@ def test_workers_end_after_their_parent_is_killed(folder: Path) -> None:
 def test_spawned_processes_end_as_forked_ones(folder: Path) -> None:
     running = start_until_waiting(folder, ("100:stall:spawn", *CLASSIFY[1:]), 2)
     os.killpg(running.process.pid, signal.SIGINT)
-    assert running.ended(group=False) == (128 + signal.SIGINT, [])
+    assert running.ended(group=False) == (128 + signal.SIGINT, [INTERRUPTED])

@@ -105,7 +105,7 @@ def test_answer_and_explain_equal_the_commands(folder: Path) -> None:
     ]
     records = nbtext("explain texts --format lines -m model --output jsonl").records
     explained = [
-        _make_explanation_record(each) | {"id": record["id"]}
+        _make_explanation_record(each) | {"id": record["id"], "model": record["model"]}
         for each, record in zip(model.explain(texts), records, strict=True)
     ]
     assert json.loads(json.dumps(explained)) == records

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from nbtext.evaluation.cross_validation import FoldMetrics, FoldsResult, _FoldSpread
 from nbtext.evaluation.drift_log import DriftRun, MetricDrift
 from nbtext.evaluation.trials import HeldOutPredictions
 from nbtext.guarantees.class_proportions import ClassProportion, PrevalenceResult, _Prevalence
 from nbtext.metrics.evaluation import Evaluation
 from nbtext.metrics.intervals import wilson_interval
+from nbtext.metrics.results import FoldMetrics, FoldSpread, FoldsResult
 from nbtext.prediction.labels import DocumentLabels, single_label_table
 from nbtext.prediction.posterior import ClassPosterior
 from nbtext.report.comparisons import DRIFT_METRIC_TITLES
@@ -163,7 +163,7 @@ def hostile_pages(text: str) -> list[str]:
     drift = MetricDrift(0.1, 0.2, 0.5, 1e-9)
     run = DriftRun(text, text, 1, text, 9, dict.fromkeys(DRIFT_METRIC_TITLES, drift))
     fold = FoldMetrics(1, 1, 6, 3, 9, 0.5, 0.75, 0.5)
-    spread = _FoldSpread(0.75, 0.1)
+    spread = FoldSpread(0.75, 0.1)
     folds = FoldsResult("grouped", text, 0, 1, 1, spread, spread, (fold,))
     setting: dict[str, Any] = {
         "rank": 1, "setting": {"stop-words": text}, "chosen": True, "accuracy": 0.5, "macro_f1": 0.4,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
+from nbtext.errors import format_quantity
 from nbtext.metrics.intervals import Interval, wilson_interval
 
 JSON_UNLESS_EMPTY: Mapping[str, str] = {"json": "if known"}
@@ -259,7 +260,8 @@ class EvaluationResult:
             number = "" if value is None else f"{value:.3f}"
             rows.append(f"<tr><th>{escape(name)}</th><td>{number}</td><td>{ends}</td></tr>")
         head = "<tr><th>metric</th><th>value</th><th>95 % interval</th></tr>"
-        return f"<table><caption>{self.n:,} documents</caption>{head}{''.join(rows)}</table>"
+        caption = format_quantity(self.n, "document")
+        return f"<table><caption>{caption}</caption>{head}{''.join(rows)}</table>"
 
     @property
     def kind(self) -> str:

@@ -415,7 +415,7 @@ def _describe_count_sources(word: WordContribution) -> str:
 
 
 def _make_explanation_record(
-    explained: ExplainedDocument, top: int | None
+    explained: ExplainedDocument, top: int | None = None
 ) -> dict[str, ParsedJson]:
     """Return an explanation as a record for JSON, with the ``top`` contributions, None for all.
 

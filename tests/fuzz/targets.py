@@ -19,7 +19,7 @@ from nbtext.model import TextClassifier
 from nbtext.model.state import decode_model, encode_model
 from nbtext.prediction.labels import format_label, list_labels
 from nbtext.settings import FORMATS, Reading
-from nbtext.store.model_file import _decode_index
+from nbtext.store.model_file import FORMAT_VERSION, _decode_index
 from tests.model_bytes import FIELDS, HEAD, OPCODES, join_model_bytes, outcome
 from tests.models import train_on
 from tests.test_corpus_reading_shards import in_shards, read_whole
@@ -56,7 +56,7 @@ def index(content: bytes) -> None:
     """The index of a model file is refused, or its arrays lie inside the payload."""
     payload_length = 1 << 12
     try:
-        spans = _decode_index(content, payload_length).spans
+        spans = _decode_index(content, payload_length, FORMAT_VERSION).spans
     except ModelError:
         return
     assert all(0 <= span.offset < span.end <= payload_length for span in spans.values())
