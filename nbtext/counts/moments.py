@@ -6,6 +6,7 @@ corpora add and subtract exactly.
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -169,12 +170,13 @@ def _sum_exactly(values: Floats, groups: Ints, n_groups: int) -> AnyArray:
     np.add.at(upper_sums, indices, significands >> HALF_BITS)
     np.add.at(lower_sums, indices, significands & ((1 << HALF_BITS) - 1))
     # Sums in units of 2^(min_exponent − SIGNIFICAND_BITS). They may be larger than 64 bits.
-    whole_sums = [0] * n_groups
+    whole_sums: Counter[int] = Counter()
     for key, upper, lower in zip(
         keys.tolist(), upper_sums.tolist(), lower_sums.tolist(), strict=True
     ):
         group, shift = divmod(key, n_shifts)
         whole_sums[group] += ((upper << HALF_BITS) + lower) << shift
     unit = Fraction(2) ** (min_exponent - SIGNIFICAND_BITS)
-    sums[:] = [whole_sum * unit for whole_sum in whole_sums]
+    for group, whole_sum in whole_sums.items():
+        sums[group] = whole_sum * unit
     return sums
