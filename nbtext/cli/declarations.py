@@ -704,7 +704,7 @@ LOG_FORMAT_OPTION = Option(
     type=Choice(("text", "json")),
     help=(
         "Format of messages on standard error. json: one object per line, with "
-        '"level", "message" and, if they apply, "where", "document" and "hint".'
+        '"time", "level", "message" and, if they apply, "where", "document", "hint" and "model".'
     ),
 )
 """`nbtext.cli.main` reads it before other options, so that it applies to their errors too."""

@@ -39,7 +39,7 @@ COMMAND_GROUPS = {
         "update": "Add documents to a model.",
         "doctor": "Check the installation and the model, or a corpus.",
     },
-    "Judge": {
+    "Evaluate": {
         "tune": "Try settings of training and keep the best model.",
         "cross-validate": "Evaluate settings on a corpus by cross-validation.",
         "learning-curve": "Show accuracy against training size, with a forecast.",
