@@ -11,6 +11,7 @@ of multi-label data (2011), for several labels per document.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -45,19 +46,24 @@ def divide_by_label(facts: DocumentFacts, proportion: float, seed: int) -> Mask:
     """
     generator = np.random.default_rng(seed)
     components = _find_components(facts.digests, facts.column, n_documents=len(facts.names))
-    component_labels = _count_labels(facts.labels, components)
-    n_label_documents = component_labels.sum(axis=0)
-    n_needed = proportion * n_label_documents  # test documents of each label
+    documents, labels = _number_labels(facts.labels)
+    n_needed: Floats = proportion * np.bincount(labels)  # test documents of each label
+    entry_components = components[documents]
+    is_single = np.bincount(entry_components) == 1  # components of one document with one label
+    is_test = np.zeros(is_single.size, np.bool_)
 
-    is_single = component_labels.sum(axis=1) == 1
-    is_test = np.zeros(component_labels.shape[0], np.bool_)
+    # A component with several labels is chosen as a whole, and the single documents fill the rest.
     several = np.flatnonzero(~is_single)
-    is_test[several] = _choose_components(component_labels[several], n_needed, generator)
-    n_needed = n_needed - component_labels[is_test].sum(axis=0)
+    is_in_several = ~is_single[entry_components]
+    label_counts = np.zeros((several.size, n_needed.size))
+    rows = np.searchsorted(several, entry_components[is_in_several])
+    np.add.at(label_counts, (rows, labels[is_in_several]), 1)
+    is_chosen = _choose_components(label_counts, n_needed, generator)
+    is_test[several] = is_chosen
+    n_needed = n_needed - label_counts[is_chosen].sum(axis=0)
 
-    singles = np.flatnonzero(is_single)
-    single_labels = component_labels[singles].argmax(axis=1)
-    is_test[singles] = _choose_documents(single_labels, n_needed, generator)
+    singles = entry_components[~is_in_several]
+    is_test[singles] = _choose_documents(labels[~is_in_several], n_needed, generator)
     return _require_both_parts(is_test[components])
 
 
@@ -103,19 +109,17 @@ def _find_components(digests: Sequence[bytes], column: Sequence[str], n_document
     return np.unique(components[:n_documents], return_inverse=True)[1]
 
 
-def _count_labels(labels: Sequence[tuple[str, ...]], components: Ints) -> Floats:
-    """Return the number of documents by component and label, shape (n_components, n_labels).
+def _number_labels(labels: Sequence[tuple[str, ...]]) -> tuple[Ints, Ints]:
+    """Return the document and the label of each pair of them, as numbers, both of shape (n_pairs,).
 
-    Documents without any label count for a label of their own.
+    A document without labels counts for a label of its own.
     """
     label_sets = [document_labels or ("",) for document_labels in labels]
-    names = sorted(set().union(*label_sets))
-    index = {name: number for number, name in enumerate(names)}
-    counts = np.zeros((int(components.max()) + 1, len(names)))
-    for component, document_labels in zip(components.tolist(), label_sets, strict=True):
-        for name in document_labels:
-            counts[component, index[name]] += 1
-    return counts
+    sizes = np.array([len(document_labels) for document_labels in label_sets], np.int64)
+    documents = np.repeat(np.arange(sizes.size), sizes)
+    names = np.array(list(chain.from_iterable(label_sets)), object)
+    _, numbers = np.unique(names, return_inverse=True)
+    return documents, numbers
 
 
 def _choose_components(
