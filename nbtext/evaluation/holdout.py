@@ -47,7 +47,7 @@ def divide_by_label(facts: DocumentFacts, proportion: float, seed: int) -> Mask:
     generator = np.random.default_rng(seed)
     components = _find_components(facts.digests, facts.column, n_documents=len(facts.names))
     documents, labels = _number_labels(facts.labels)
-    n_needed: Floats = proportion * np.bincount(labels)  # test documents of each label
+    n_needed = proportion * np.bincount(labels).astype(np.float64)  # test documents of each label
     entry_components = components[documents]
     is_single = np.bincount(entry_components) == 1  # components of one document with one label
     is_test = np.zeros(is_single.size, np.bool_)
