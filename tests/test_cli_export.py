@@ -69,8 +69,10 @@ texts = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
 @st.composite
 def models(draw: st.DrawFn, *, multi_label: bool) -> TextClassifier:
     """Return a model of a small random corpus."""
-    settings = draw(st.sampled_from(MULTI_LABEL if multi_label else SINGLE_LABEL))
-    settings = settings | draw(
+    settings: dict[str, Any] = dict(
+        draw(st.sampled_from(MULTI_LABEL if multi_label else SINGLE_LABEL))
+    )
+    settings |= draw(
         st.fixed_dictionaries(
             {
                 "ngrams": st.sampled_from([1, 2]),
@@ -188,7 +190,7 @@ def test_weights_reproduce_the_scores(model: TextClassifier, documents: list[str
     classes = model.classes
     bias = np.zeros(len(classes))
     by_term: dict[int, np.ndarray[Any, Any]] = defaultdict(lambda: np.zeros(len(classes)))
-    idf = {}
+    idf: dict[int, Any] = {}
     terms = set()
     for row in map(dict, (zip(weights.columns, row, strict=True) for row in weights.iter_rows())):
         label = classes.index(row["class"])

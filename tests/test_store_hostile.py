@@ -39,7 +39,7 @@ def test_reassembled_file_is_a_valid_model(parts: Parts, tmp_path: Path) -> None
     ],
     ids=str,
 )  # fmt: skip
-def test_wrong_lengths_are_detected(parts: Parts, tmp_path: Path, lie: dict[str, int]) -> None:
+def test_wrong_lengths_are_detected(parts: Parts, tmp_path: Path, lie: dict[str, Any]) -> None:
     content = join_model_bytes(parts.decoded, parts.payload, **lie)
     sizes = f"it has {len(content)} bytes, its header says"
     reason = "its checksum is wrong" if lie == {"payload_length": 0} else sizes
