@@ -11,12 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from nbtext.parallel.cluster import connect_cluster, run_on_cluster
 from tests.process import (
     ENVIRONMENT,
     SERVICE_DESK,
@@ -60,9 +62,9 @@ def started(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("cluster")
+@contextmanager
+def running_cluster(folder: Path, n_workers: int) -> Iterator[Cluster]:
+    """Run a scheduler and its workers of one thread each."""
     file = folder / "scheduler.json"
     scheduler = started(
         "distributed.cli.dask_scheduler",
@@ -87,13 +89,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
                 "--local-directory",
                 str(folder / "dask"),
             )
-            for _ in range(2)
+            for _ in range(n_workers)
         ]
         yield Cluster(address, workers)
     finally:
         for process in (*workers, scheduler):
             process.kill()
             process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster"), 2) as cluster:
+        yield cluster
 
 
 def wait_until(condition: object) -> None:
@@ -139,6 +147,17 @@ def test_cluster_gives_the_same_model_as_one_process(cluster: Cluster, tmp_path:
     succeed("update", SERVICE_DESK / "test", "-m", "here")
     succeed("update", SERVICE_DESK / "test", "-m", "there", "--scheduler", cluster.address)
     assert content("here") == content("there")
+
+
+@pytest.mark.exhaustive
+def test_a_single_thread_of_a_cluster_does_all_the_work(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, 1) as cluster, connect_cluster(cluster.address) as client:
+        results = run_on_cluster(
+            client, lambda power, batch: [os.getpid(), *(n**power for n in batch)], 2, range(6)
+        )
+        batches = sorted(results)
+    assert [pid for pid, *_ in batches] == [cluster.workers[0].pid] * len(batches)
+    assert [square for _, *squares in batches for square in squares] == [0, 1, 4, 9, 16, 25]
 
 
 @pytest.mark.exhaustive

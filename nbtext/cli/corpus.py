@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
@@ -27,6 +26,7 @@ from nbtext.corpus.detection.formats import (
 from nbtext.corpus.document import LabelledFolder
 from nbtext.corpus.streams import peek_start, read_path_list, set_standard_input
 from nbtext.errors import PathError, UsageError, join_names
+from nbtext.parallel.allocator import keep_freed_memory
 from nbtext.settings import (
     ALLOW_UNREADABLE,
     FORMATS,
@@ -53,10 +53,6 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
     from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.settings import UnreadableAllowance
-
-# Parameters of ``mallopt``, from malloc.h of glibc:
-_M_TRIM_THRESHOLD = -1
-_M_MMAP_THRESHOLD = -3
 
 
 class CommandCorpus(Corpus):
@@ -98,7 +94,7 @@ class CommandCorpus(Corpus):
             on_error=str(on_error),
             on_problem=messages.report_failed_document,
         )
-        _keep_freed_memory()
+        keep_freed_memory()
         # The fields of `Corpus` without an argument above:
         self.reports_progress = progress and not is_typed and messages.standard_error_is_terminal()
         self.allowed_folder = find_folder_of_paths()
@@ -145,23 +141,6 @@ def _notify_of_single_text(paths: Sequence[str], reading: Reading) -> None:
             f"{paths[0]}: read as one document of at least {n_lines:,} lines; if each line is a "
             "document, add --format lines"
         )
-
-
-def _keep_freed_memory() -> None:
-    """Let glibc keep up to 64 MiB of freed memory for the next block of documents.
-
-    Otherwise glibc returns the memory to the system after each block and gets it back cleared,
-    which takes a tenth of the time of training. Other C libraries are left unchanged.
-    """
-    import ctypes  # numpy imports it too
-
-    user_settings = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}
-    if not user_settings.isdisjoint(os.environ):
-        return
-    with contextlib.suppress(OSError, TypeError, AttributeError):  # another C library
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_TRIM_THRESHOLD, 64 << 20)
-        mallopt(_M_MMAP_THRESHOLD, 4 << 20)
 
 
 Options = TypeVar("Options", bound="DocumentOptions")

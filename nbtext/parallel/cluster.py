@@ -1,6 +1,6 @@
 """Work on other machines: `run_on_cluster` sends batches of tasks to the workers of Dask.
 
-This needs the extra ``nbtext[dask]``. joblib's backend for Dask submits the batches.
+This needs the extra ``nbtext[dask]``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from nbtext.errors import UsageError, WorkerError
+from nbtext.parallel.allocator import keep_freed_memory
 from nbtext.parallel.processes import Result, Shared, Task, TaskBatch
 from nbtext.version import __version__
 
@@ -112,19 +113,29 @@ def run_on_cluster(
 
     If a worker ends, another worker does its tasks.
     """
-    import joblib
+    import distributed
+
+    def submit(batch: list[Task]) -> Any:  # noqa: ANN401 - a distributed.Future
+        return client.submit(_work_on_worker, work, shared, batch, pure=False)
 
     n_threads = sum(client.nthreads().values())
-    with joblib.parallel_config("dask", client=client):
-        run_batches = joblib.Parallel(
-            return_as="generator_unordered",
-            batch_size=1,
-            pre_dispatch=BATCHES_AHEAD_PER_THREAD * n_threads,
-        )
-        yield from run_batches(
-            joblib.delayed(work)(shared, TaskBatch(batch))
-            for batch in split_into_batches(tasks, n_threads)
-        )
+    batches = split_into_batches(tasks, n_threads)
+    first_batches = islice(batches, BATCHES_AHEAD_PER_THREAD * n_threads)
+    make_queue: Any = distributed.as_completed  # its types are not declared
+    finished = make_queue(map(submit, first_batches), loop=client.loop)
+    for future in finished:
+        result = future.result()
+        future.release()  # else the workers keep the result
+        yield result
+        finished.update(map(submit, islice(batches, 1)))
+
+
+def _work_on_worker(
+    work: Callable[[Shared, TaskBatch[Task]], Result], shared: Shared, tasks: list[Task]
+) -> Result:
+    """Return ``work(shared, batch)`` for a batch of tasks. This runs on a worker."""
+    keep_freed_memory(replaces_dask_setting=True)
+    return work(shared, TaskBatch(tasks))
 
 
 def split_into_batches(tasks: Iterable[Task], n_threads: int) -> Iterator[list[Task]]:
