@@ -6,7 +6,7 @@ confused. The multiplier changes the number of probes, not the results.
 """
 
 # This module calls `take` and `compress` because indexing is slower: 1.5 times with positions, 5
-# times with a mask.
+# times with a mask. The mode "wrap" saves the check of each index, where all indices are in range.
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ class KeyTable:
     def find(self, keys: Keys) -> Ids:
         """Return the id of each key, 0 for unknown keys, shape (n,)."""
         slots = self._find_first_slots(keys)
-        ids = self._id_by_slot.take(slots)
+        ids = self._id_by_slot.take(slots, mode="wrap")
         # A mismatched slot is free (`EMPTY_KEY` is not equal to any of the keys), so the key is
         # unknown; or it has the id of another key. Then the search continues in the next slot.
-        mismatched = np.flatnonzero(self._key_by_id.take(ids) != keys)
+        mismatched = np.flatnonzero(self._key_by_id.take(ids, mode="wrap") != keys)
         pending = mismatched.compress(ids.take(mismatched) != 0)
         slots = slots.take(pending)
         pending_keys = keys.take(pending)

@@ -254,15 +254,10 @@ def _load_words(text: bytes, starts: Ints, lengths: Ints) -> Keys:
 
     The first byte is the lowest byte of the word. Bytes beyond the length are zeros.
     """
-    # Two aligned words are combined by shifts: `take` on an unaligned array would copy all of it.
-    aligned = np.frombuffer(text, "<u8", len(text) // WORD_BYTES)
-    indices = starts >> 3  # divided by WORD_BYTES
-    shifts = ((starts & 7) << 3).view(np.uint64)  # the remainder, in bits
-    words: Keys = aligned.take(indices)
-    words >>= shifts
-    upper = aligned[1:].take(indices)
-    upper <<= np.subtract(np.uint64(64), shifts, out=shifts)  # a shift by 64 gives 0
-    words |= upper
+    # A view of the machine word at each byte. Here indexing does not copy the view, as `take` does.
+    n_words = len(text) - WORD_BYTES + 1
+    word_at_byte = np.ndarray((n_words,), "<u8", text, strides=(1,))
+    words: Keys = word_at_byte[starts]
     words &= _LOWER_BYTES.take(lengths, mode="clip")
     return words
 
