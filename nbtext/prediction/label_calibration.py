@@ -30,6 +30,7 @@ from nbtext.prediction.calibration import (
     clip_to_limit,
     round_to_nine_digits,
 )
+from nbtext.prediction.posterior import compute_log_sigmoid
 
 if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels
@@ -109,7 +110,7 @@ class LabelCalibration(Calibration):
         rival_logs = _compute_rival_logs(np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG), self.level)
         has_known_tokens = lengths[:, np.newaxis] > 0
         log_odds = np.where(has_known_tokens, z - self.rivalry * rival_logs, self.prior)
-        return -np.logaddexp(0.0, -log_odds)  # log 1/(1 + exp(−log odds))
+        return compute_log_sigmoid(log_odds)
 
     def compute_held_out_log_posterior(
         self, scores: Floats, truth: DocumentLabels, lengths: Ints, weights: Floats
@@ -284,49 +285,28 @@ class _LabelLoss:
         """Return the loss in nats and its gradient.
 
         The loss is −Σ log p of all labels that documents have or lack, plus −log of the priors of
-        the parameters. A variable that begins with ``d_`` is the derivative of the loss by the
-        variable in the rest of its name.
+        the parameters.
         """
         shared, slopes, offsets = _split_parameters(parameters)
-        log_factor, exponent, prior_weight, common_offset, rivalry, level = shared
+        _, _, prior_weight, common_offset, _, _ = shared
         label_offsets = prior_weight * self._prior + common_offset + offsets
         shared_deviations = parameters[:N_SHARED] - SHARED_PRIOR_MEANS
         shared_gradient = shared_deviations.copy()
         slope_gradient = (slopes - 1) / SLOPE_STD**2
-        offset_gradient = offsets / OFFSET_STD**2
+        d_label_offsets = np.zeros_like(offsets)
         value = 0.0
-        for scores, signs, weights, log_lengths in self._blocks:
-            scaled = _scale_scores(scores, log_lengths, log_factor, exponent)
-            evidence = scaled * slopes
-            z = evidence + label_offsets
-            odds = np.exp(
-                np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG) + np.clip(level, -MAX_ABS_LOG, MAX_ABS_LOG)
-            )
-            rival_odds = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
-            rival_logs = np.log1p(rival_odds)
-            signed_log_odds = signs * (z - rivalry * rival_logs)
-            # With x = signed log odds, the loss is log(1 + exp(x)), its derivative by x is
-            # 1/(1 + exp(−x)). These expressions do not overflow.
-            small = np.exp(-np.abs(signed_log_odds))
-            losses = np.maximum(signed_log_odds, 0.0) + np.log1p(small)
-            value += float((weights * losses).sum())
-            d_log_odds = weights * signs * np.where(signed_log_odds > 0, 1.0, small) / (1.0 + small)
-            # The next two derivatives lack the factor −rivalry.
-            d_rival_odds = d_log_odds / (1.0 + rival_odds)
-            d_odds = d_rival_odds.sum(axis=1, keepdims=True) - d_rival_odds
-            is_unclipped = np.abs(z) < MAX_ABS_LOG
-            d_z = d_log_odds - rivalry * odds * d_odds * is_unclipped
-            d_log_factor = d_z * evidence
-            shared_gradient += (
-                d_log_factor.sum(),
-                (d_log_factor * log_lengths).sum(),
-                d_z.sum(axis=0) @ self._prior,
-                d_z.sum(),
-                -(d_log_odds * rival_logs).sum(),
-                -rivalry * (d_rival_odds * rival_odds).sum(),
-            )
-            slope_gradient += (d_z * scaled).sum(axis=0)
-            offset_gradient += d_z.sum(axis=0)
+        for block in self._blocks:
+            loss, *gradients = _compute_block_loss(block, shared, slopes, label_offsets)
+            value += loss
+            shared_gradient += gradients[0]
+            slope_gradient += gradients[1]
+            d_label_offsets += gradients[2]
+        # A product of long vectors would start threads of the BLAS, which change its last digits.
+        shared_gradient[list(SHARED_OFFSET_INDICES)] += (
+            (d_label_offsets * self._prior).sum(),
+            d_label_offsets.sum(),
+        )
+        offset_gradient = d_label_offsets + offsets / OFFSET_STD**2
         value += _compute_prior_loss(shared_deviations, slopes, offsets)
         return value, np.concatenate((shared_gradient, slope_gradient, offset_gradient))
 
@@ -352,7 +332,7 @@ class _LabelLoss:
             shared_curvature += (
                 evidence_curvature.sum(),
                 (evidence_curvature * log_lengths**2).sum(),
-                variances.sum(axis=0) @ self._prior**2,
+                (variances.sum(axis=0) * self._prior**2).sum(),
                 total_variance,
                 (variances * rival_logs**2).sum(),
                 rivalry**2 * total_variance,
@@ -361,6 +341,48 @@ class _LabelLoss:
             offset_curvature += variances.sum(axis=0)
         curvature = np.concatenate((shared_curvature, slope_curvature, offset_curvature))
         return np.maximum(curvature, 1.0)
+
+
+def _compute_block_loss(
+    block: tuple[Floats, ...], shared: list[float], slopes: Floats, label_offsets: Floats
+) -> tuple[float, Floats, Floats, Floats]:
+    """Return the loss of a block of documents, and its gradients.
+
+    The gradients are by the shared parameters without those of `SHARED_OFFSET_INDICES`, by the
+    slopes, and by the label offsets. A variable that begins with ``d_`` is the derivative of the
+    loss by the variable in the rest of its name.
+    """
+    scores, signs, weights, log_lengths = block
+    log_factor, exponent, _, _, rivalry, level = shared
+    scaled = _scale_scores(scores, log_lengths, log_factor, exponent)
+    evidence = scaled * slopes
+    z = evidence + label_offsets
+    odds = np.exp(np.clip(z, -MAX_ABS_LOG, MAX_ABS_LOG) + np.clip(level, -MAX_ABS_LOG, MAX_ABS_LOG))
+    rival_odds = np.maximum(odds.sum(axis=1, keepdims=True) - odds, 0.0)
+    # log1p takes several times as long for tiny numbers, and its digits are lost in the sums.
+    rival_totals = 1.0 + rival_odds
+    rival_logs = np.log(rival_totals)
+    signed_log_odds = signs * (z - rivalry * rival_logs)
+    # With x = signed log odds, the loss is log(1 + exp(x)), its derivative by x is
+    # 1/(1 + exp(−x)). These expressions do not overflow.
+    small = np.exp(-np.abs(signed_log_odds))
+    total = 1.0 + small
+    losses = np.maximum(signed_log_odds, 0.0) + np.log(total)
+    d_log_odds = weights * signs * np.where(signed_log_odds > 0, 1.0, small) / total
+    # The next two derivatives lack the factor −rivalry.
+    d_rival_odds = d_log_odds / rival_totals
+    d_odds = d_rival_odds.sum(axis=1, keepdims=True) - d_rival_odds
+    is_unclipped = np.abs(z) < MAX_ABS_LOG
+    d_z = d_log_odds - rivalry * odds * d_odds * is_unclipped
+    d_log_factor = d_z * evidence
+    d_shared = np.zeros(N_SHARED)
+    d_shared[:2] = (d_log_factor.sum(), (d_log_factor * log_lengths).sum())
+    d_shared[4:] = (
+        -(d_log_odds * rival_logs).sum(),
+        -rivalry * (d_rival_odds * rival_odds).sum(),
+    )
+    value = float((weights * losses).sum())
+    return value, d_shared, (d_z * scaled).sum(axis=0), d_z.sum(axis=0)
 
 
 def _scale_scores(

