@@ -53,6 +53,9 @@ LOG_ROUNDING_TOLERANCE = 1e-6
 LOG_ZERO_SCORE = -1e200
 """Replaces log 0 in a fit, because 0 · ∞ is nan."""
 
+MAX_BLOCK_SCORES = 1 << 14
+"""Scores of a block of documents that fits into the processor's cache."""
+
 MAX_KNOWN_TOKENS = 2.0**53
 """Upper bound of the known tokens of a document."""
 
@@ -250,32 +253,20 @@ def make_temperature_loss(
     scores = scores - scores.max(axis=2, keepdims=True)
     np.maximum(scores, LOG_ZERO_SCORE, out=scores)
     design = np.stack((np.ones_like(x), x), axis=1)
-    rows = np.arange(truth.size)
-    # Buffers that each call overwrites, because to allocate them takes as long as to fill them.
-    class_buffer = np.empty_like(scores[:, 0])
-    score_buffer = np.empty_like(scores)
+    blocks = _split_documents(scores)
 
     def compute_loss(flat: Floats) -> tuple[float, Floats, Floats]:
-        # Shapes: d documents, m and n models, k classes, i and j the two parameters of a model.
+        # Shapes: d documents, m and n models, i and j the two parameters of a model.
         parameters = flat.reshape(prior_centre.shape)
         factors = np.exp(np.clip(design @ parameters.T, -MAX_ABS_LOG, MAX_ABS_LOG))
-        posterior = np.einsum("dm,dmk->dk", factors, scores, out=class_buffer)
-        posterior -= posterior.max(axis=1, keepdims=True)
-        # Until the next line, the buffer contains log p plus a constant of each document.
-        true_logs = posterior[rows, truth]
-        np.exp(posterior, out=posterior)
-        totals = posterior.sum(axis=1)
-        posterior /= totals[:, np.newaxis]
-        losses = np.log(totals) - true_logs
+        moments = [_compute_moments(scores[rows], factors[rows], truth[rows]) for rows in blocks]
+        losses, means, second_moments = map(np.concatenate, zip(*moments, strict=True))
         deviations = (parameters - prior_centre).ravel()
         value = float((weights * losses).sum() + deviations @ deviations / 2)
 
-        weighted_scores = np.multiply(posterior[:, np.newaxis], scores, out=score_buffer)
-        means = weighted_scores.sum(axis=2)
-        second_moments = np.einsum("dmk,dnk->dmn", weighted_scores, scores)
         covariances = second_moments - means[:, :, np.newaxis] * means[:, np.newaxis]
         factor_gradients = factors[:, :, np.newaxis] * design[:, np.newaxis]  # (d, m, i)
-        excess = means - scores[rows, :, truth]
+        excess = means - scores[np.arange(truth.size), :, truth]
         gradient = np.einsum("d,dm,dmi->mi", weights, excess, factor_gradients)
         curvature = np.einsum(
             "dmn,dmi,dnj->minj",
@@ -287,6 +278,33 @@ def make_temperature_loss(
         return value, gradient.ravel() + deviations, curvature + np.eye(flat.size)
 
     return compute_loss
+
+
+def _split_documents(scores: Floats) -> list[slice]:
+    """Return slices of documents whose scores fit into the processor's cache."""
+    n_docs, n_models, n_classes = scores.shape
+    size = max(MAX_BLOCK_SCORES // (n_models * n_classes), 1)
+    return [slice(start, start + size) for start in range(0, n_docs, size)]
+
+
+def _compute_moments(
+    scores: Floats, factors: Floats, truth: AnyInts
+) -> tuple[Floats, Floats, Floats]:
+    """Return −log p(truth), E[s_m] and E[s_m s_n] of each document.
+
+    E is under the posterior softmax(Σ_m u_m s_m) with the factors u. The shapes are (n_docs,),
+    (n_docs, n_models) and (n_docs, n_models, n_models).
+    """
+    posterior = np.einsum("dm,dmk->dk", factors, scores)
+    posterior -= posterior.max(axis=1, keepdims=True)
+    # Until the next line, the array contains log p plus a constant of each document.
+    true_logs = posterior[np.arange(truth.size), truth]
+    np.exp(posterior, out=posterior)
+    totals = posterior.sum(axis=1)
+    posterior /= totals[:, np.newaxis]
+    weighted_scores = posterior[:, np.newaxis] * scores
+    second_moments = np.einsum("dmk,dnk->dmn", weighted_scores, scores)
+    return np.log(totals) - true_logs, weighted_scores.sum(axis=2), second_moments
 
 
 class HeldOutScores(NamedTuple):
