@@ -51,7 +51,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = run(
             [sys.executable, "-m", "sphinx", *options, source, folder / "pages"],
             env={**ENVIRONMENT, "PYTHONWARNINGS": "default::DeprecationWarning:nbtext"},
-            patience=300,
+            patience=600,
         )
     assert (done.status, done.notes) == (0, []), done
     return folder / "pages"
