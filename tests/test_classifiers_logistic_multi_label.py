@@ -123,3 +123,11 @@ def test_uniform_prior_removes_the_label_proportions() -> None:
 def test_logistic_model_cannot_be_updated() -> None:
     with pytest.raises(UsageError, match="does not follow from sums of counts"):
         TextClassifier(classifier="logistic").fit(TEXTS, SETS).partial_fit(["corn1"], [["corn"]])
+
+
+@pytest.mark.parametrize("extra", [[], ["b", "c"]])
+def test_label_of_all_documents_is_probable_without_warnings(extra: list[str]) -> None:
+    labels = [["a"], ["a"], ["a", *extra]]
+    texts = ["wind", "wind", "wind snow hail"]
+    model = TextClassifier(classifier="logistic", l2=1, stemmer="none").fit(texts, labels)
+    assert model.predict_proba(texts)[:, 0].min() > 0.95

@@ -540,7 +540,9 @@ def _compute_direction(gradient: _Vector, pairs: list[_CorrectionPair]) -> _Vect
     if pairs:
         last = pairs[-1]
         scale = last.curvature / last.gradient_change.dot(last.gradient_change)
-        direction = direction.times(scale)
+        # Where single precision ends, the scale may overflow; then the search finds no length.
+        with np.errstate(over="ignore"):
+            direction = direction.times(scale)
     else:
         direction = direction.times(1 / np.sqrt(gradient.dot(gradient)))
     for pair, factor in zip(pairs, reversed(factors), strict=True):
