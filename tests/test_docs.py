@@ -69,6 +69,8 @@ def desk(tmp_path: Path) -> Path:
     """A directory as a reader has it: the repository with an environment made, mail, the public corpora, and nbtext on the path."""
     for name in ("corpora", "tests", "Makefile"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/course").symlink_to(REPOSITORY / "docs/course")
     write("pyproject.toml", (REPOSITORY / "pyproject.toml").read_bytes())
     corpus(tmp_path, STAND_INS)
     program = tmp_path / BIN / "nbtext"
@@ -148,6 +150,7 @@ def test_examples_of_the_page_run_with_the_shown_output(
     monkeypatch.chdir(desk)  # what a block of Python reads and writes is there too
     names: dict[str, object] = {}
     missing: set[str] = set()
+    found: list[str] = []
     for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
         if name := not_installed(kind, block):
             missing.add(name)
@@ -159,6 +162,8 @@ def test_examples_of_the_page_run_with_the_shown_output(
             for line in block.splitlines():
                 run_example(command_of(line).replace("/srv/desk", str(desk)), desk)
         elif kind == "console":
+            if answer := output_of_the_last_command(block):
+                assert fits(answer, found), (answer, found)
             for command, expected in commands(block):
                 found = run_example(command, desk)
                 assert not expected or fits(expected, found), (command, found)
@@ -189,6 +194,17 @@ def commands(block: str) -> Iterator[tuple[str, list[str]]]:
             end = expected.index("END") + 1
             command, expected = "\n".join([command, *expected[:end]]), expected[end:]
         yield command, expected
+
+
+def output_of_the_last_command(block: str) -> list[str]:
+    """The lines before the first command: an answer, apart from the command of an earlier block."""
+    answer = re.split(r"^\$ ", block, maxsplit=1, flags=re.MULTILINE)[0]
+    return answer.rstrip("\n").splitlines()
+
+
+def test_lines_before_the_first_command_are_an_answer() -> None:
+    assert output_of_the_last_command("a\n\nb\n$ c\nd\n") == ["a", "", "b"]
+    assert output_of_the_last_command("$ c\nd\n") == []
 
 
 def command_of(line: str) -> str:
