@@ -30,6 +30,7 @@ TOPICS = {
     "config": "default values of your own",
     "environment": "environment variables",
     "cron": "running unattended",
+    "course": "examples to compute by hand",
 }
 
 OLD_TOPICS = {
