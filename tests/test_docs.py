@@ -162,15 +162,21 @@ def test_examples_of_the_page_run_with_the_shown_output(
             for line in block.splitlines():
                 run_example(command_of(line).replace("/srv/desk", str(desk)), desk)
         elif kind == "console":
-            if answer := output_of_the_last_command(block):
-                assert fits(answer, found), (answer, found)
-            for command, expected in commands(block):
-                found = run_example(command, desk)
-                assert not expected or fits(expected, found), (command, found)
+            found = run_console(block, desk, found)
     if missing:
         pytest.skip(
             f"all but the blocks that need {', '.join(missing)} were run: it is not installed"
         )
+
+
+def run_console(block: str, desk: Path, found: list[str]) -> list[str]:
+    """Run the commands of a block and return the output of the last; ``found`` is that of the block before."""
+    answer = output_of_the_last_command(block)
+    assert not answer or fits(answer, found), (answer, found)
+    for command, expected in commands(block):
+        found = run_example(command, desk)
+        assert not expected or fits(expected, found), (command, found)
+    return found
 
 
 def not_installed(kind: str, block: str) -> str | None:
