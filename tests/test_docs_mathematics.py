@@ -101,6 +101,7 @@ FORMULAS = {
     "evidence of all classes, given the strength": "language_model.smoothing.log_evidence",
     "evidence of the complements": "language_model.smoothing.build_complement_histogram",
     "evidence of Bernoulli's coins": "language_model.smoothing.build_coin_histogram",
+    r"prior predictive, p(x \| m)": "language_model.measures.compute_class_log_evidence",
     "evidence of the labels": "language_model.measures.compute_label_log_evidence",
     "posterior of models": "language_model.measures.compute_model_posteriors",
     "Bayes factor": "language_model.measures.compute_model_posteriors",
