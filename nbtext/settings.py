@@ -74,6 +74,9 @@ An option accepts a value that is also in `VALUE_ALIASES`, with another meaning 
 VALUE_ALIASES: dict[str, dict[str, str]] = {
     "classifier": {"dirichlet-multinomial": "multinomial"},
     "calibration": {"length": "auto"},
+    "estimate": {"mle": "ml"},
+    # Laplace's rule, and the prior of Jeffreys (1946), also Krichevsky and Trofimov (1981).
+    "smoothing": {"laplace": "1", "jeffreys": "0.5", "krichevsky-trofimov": "0.5"},
 }
 """Aliases of values by option, each with the canonical name. Help and completion omit them."""
 
@@ -737,15 +740,17 @@ _MEMBER = (
     rf"({'|'.join(name for name in CLASSIFIERS if name != AVERAGE)})"
     rf"(?::({'|'.join(WEIGHTINGS)}))?"
     r"(?::([0-9.][0-9.e-]*))?"
+    r"(?:\*([0-9.][0-9.e-]*))?"
 )
-"""Pattern of a member of an average: classifier, weighting and pseudo-count."""
+"""Pattern of a member of an average: classifier, weighting, pseudo-count and prior weight."""
 
 
 def check_members(value: object) -> str:
     """Check for two or more different members of an average, with + between them.
 
     A member is a classifier, optionally followed by a colon and a weighting, and by a colon and a
-    pseudo-count. The result has canonical names and numbers, and omits the weighting counts.
+    pseudo-count. After the prefix ``evidence:``, an asterisk and a prior weight may follow. The
+    result has canonical names and numbers, and omits the weighting counts and prior weights of 1.
     """
     text = ""
     if isinstance(value, str):
@@ -754,13 +759,21 @@ def check_members(value: object) -> str:
     for alias, name in VALUE_ALIASES["classifier"].items():
         text = text.replace(alias, name)
     try:
-        text = re.sub(r"(?<=:)[0-9.][^:+]*", _format_pseudo_count, text)
+        text = re.sub(r"(?<=:)[0-9.][^:+*]*", _format_pseudo_count, text)
+        text = re.sub(r"\*([^:+*]*)", _format_prior_weight, text)
     except ValueError:
         raise ValueError(
-            "models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1"
+            "models with a pseudo-count that is 0 or from 1e-12 to 1e12, such as multinomial:0.1, "
+            "and after evidence: with a prior weight in this range, such as multinomial:0.1*3"
         ) from None
     members = text.removeprefix(EVIDENCE_PREFIX).split("+")
-    is_repeated = len(set(members)) < len(members)
+    names = {member.partition("*")[0] for member in members}
+    is_repeated = len(names) < len(members)
+    if "*" in text and not text.startswith(EVIDENCE_PREFIX):
+        raise ValueError(
+            "models without prior weights, which only weights by evidence use, as in "
+            "evidence:multinomial:0.1*3+multinomial:1"
+        )
     is_valid = all(re.fullmatch(_MEMBER, member) for member in members)
     if len(members) < 2 or is_repeated or not is_valid:
         raise ValueError(
@@ -773,6 +786,16 @@ def check_members(value: object) -> str:
 def _format_pseudo_count(match: re.Match[str]) -> str:
     """Return the canonical text of a matched pseudo-count. Raise ValueError if it is invalid."""
     return str(check_pseudo_counts(match[0])).removesuffix(".0")
+
+
+def _format_prior_weight(match: re.Match[str]) -> str:
+    """Return the canonical text of a matched prior weight, which is empty for 1.
+
+    Raise `ValueError` if the weight is invalid.
+    """
+    check = make_number_check(float, MIN_PSEUDO_COUNT, MAX_PSEUDO_COUNT)
+    weight = str(check(match[1])).removesuffix(".0")
+    return "" if weight == "1" else f"*{weight}"
 
 
 OPTION_GROUPS = (
@@ -927,7 +950,7 @@ def _iterate_file_values(values: Mapping[str, object]) -> Iterator[tuple[str, ob
     if values.get("classifier") == AVERAGE:
         members = str(values.get("members")).removeprefix(EVIDENCE_PREFIX)
         for member in members.split("+"):
-            yield "classifier", member.partition(":")[0]
+            yield "classifier", re.split("[:*]", member)[0]
 
 
 class SettingsBase:
@@ -1435,8 +1458,9 @@ class Settings(SettingsBase):
             otherwise=check_pseudo_counts,
             expected="0, a number from 1e-12 to 1e12, or such numbers by term with one for '*', "
             "all others",
+            aliases=VALUE_ALIASES["smoothing"],
         ),
-        "Pseudo-count added to each count. "
+        "Pseudo-count added to each count. laplace: 1. jeffreys or krichevsky-trofimov: 0.5. "
         "auto: as evidence, unless another pseudo-count predicts held-out documents clearly "
         "better. evidence: the number up to 1 with the greatest marginal likelihood of the term "
         "counts. leave-one-out: the number up to 1 with the greatest leave-one-out "
@@ -1458,9 +1482,9 @@ class Settings(SettingsBase):
     estimate: Estimate = declare(
         "mean",
         "NAME",
-        Estimate,
+        _OneOf(*get_args(Estimate), aliases=VALUE_ALIASES["estimate"]),
         "Estimate of term probabilities: mean, map or ml. mean: mean of the posterior; map: mode "
-        "of the posterior; ml: maximum likelihood.",
+        "of the posterior; ml or mle: maximum likelihood.",
         is_rare=True,
     )
     members: str = declare(
@@ -1469,7 +1493,8 @@ class Settings(SettingsBase):
         check_members,
         "For average: the models to combine, joined by +. Each may have a weighting and a "
         "pseudo-count: multinomial:log:0.1. The prefix evidence: weights models of the same counts "
-        "by p(m | data), as in evidence:multinomial:0.1+multinomial:1.",
+        "by p(m | data), as in evidence:multinomial:0.1+multinomial:1; a prior weight follows an "
+        "asterisk, as in evidence:multinomial:0.1*3+multinomial:1.",
         only_for=AVERAGE,
         is_rare=True,
     )
@@ -1577,7 +1602,7 @@ class Settings(SettingsBase):
     def _get_member(self, name: str) -> Settings:
         """Return the settings of a member, such as ``multinomial:log:0.1``."""
         match: Any = re.fullmatch(_MEMBER, name)  # `check_members` guarantees a match
-        classifier, weighting, pseudo_count = match.groups()
+        classifier, weighting, pseudo_count, _prior_weight = match.groups()
         return replace(
             self,
             classifier=classifier,
@@ -1589,6 +1614,13 @@ class Settings(SettingsBase):
     def member_names(self) -> list[str]:
         """The members of an average, as in ``--set members``."""
         return self.members.removeprefix(EVIDENCE_PREFIX).split("+")
+
+    @property
+    def member_priors(self) -> list[float]:
+        """The prior probability p(m) of each member of an average by evidence."""
+        weights = [float(name.partition("*")[2] or 1) for name in self.member_names]
+        total = sum(weights)
+        return [weight / total for weight in weights]
 
     @property
     def is_mixture(self) -> bool:

@@ -324,6 +324,53 @@ def test_evidence_mixture_weights_member_posteriors_by_their_evidence(classifier
     assert [scale for scale, _ in shown.values()] == pytest.approx(shares.tolist(), rel=1e-9)
 
 
+def test_prior_weights_of_members_multiply_their_evidence() -> None:
+    """p(m | data) ∝ p(m) p(data | m), against the weights under equal priors."""
+    equal = by_evidence("multinomial:0.1+multinomial:1+multinomial", ROWS)
+    of = by_evidence("multinomial:0.1*1.0+multinomial:1*4+multinomial*5e-1", ROWS)
+    assert of.settings.members == "evidence:multinomial:0.1+multinomial:1*4+multinomial*0.5"
+    factors = np.array([1, 4, 0.5])
+    evidences = np.array([m[0] for m in _member_weights(equal).values()]) * factors
+    shares = evidences / evidences.sum()
+    assert shares.min() > 1e-6
+    np.testing.assert_allclose([m[0] for m in _member_weights(of).values()], shares, rtol=1e-9)
+    found = build_overview(of, 0)
+    assert found.member_priors == pytest.approx(
+        dict(zip(found.members, factors / factors.sum(), strict=True))
+    )
+    assert build_overview(equal, 0).member_priors is None
+
+
+def _member_weights(of: TextClassifier) -> dict[str, tuple[float, float]]:
+    return dict(get_classifier_parameters(of.fitted.classifier).member_weights)
+
+
+def test_prior_weights_are_kept_in_the_file_and_shown(tmp_path: Path) -> None:
+    write("some.tsv", "".join(f"{label}\t{text}\n" for label, text in ROWS))
+    members = "evidence:multinomial:0.1*3+multinomial:1"
+    succeed(f"train some.tsv --model some --classifier average --set members={members}")
+    shown = in_json("inspect --model some")
+    assert shown["training"]["members"] == members
+    assert shown["member_priors"] == {"multinomial:0.1*3": 0.75, "multinomial:1": 0.25}
+    assert ", from p(m) 0.75, 0.25\n" in succeed("inspect --model some").text
+    require_sound("some")
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ("multinomial:1*3+multinomial:2", "models without prior weights"),
+        ("evidence:multinomial:1*0+multinomial:2", "with a prior weight in this range"),
+        ("evidence:multinomial:1*x+multinomial:2", "with a prior weight in this range"),
+        ("evidence:multinomial:1*3+multinomial:1*2", "two or more different classifiers"),
+        ("evidence:multinomial:1*3*2+multinomial:2", "two or more different classifiers"),
+    ],
+)
+def test_invalid_prior_weights_are_refused(members: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        TextClassifier(classifier="average", members=members)
+
+
 def test_evidence_weights_follow_added_and_removed_documents(tmp_path: Path) -> None:
     """The evidence is a function of the counts."""
     write("some.tsv", "".join(f"{label}\t{text}\n" for label, text in ROWS[:3]))

@@ -180,3 +180,16 @@ def test_invalid_smoothing_files_are_refused_in_one_line(
     }.get(command, [])
     assert message in fail(status, command, "pets", *folds, "--smoothing", smoothing, *options)
     assert not (pets / "nbtext.joblib").exists()
+
+
+def test_names_of_textbooks_give_the_models_of_the_numbers(pets: Path) -> None:
+    """On the command line, in `nbtext.toml`, and among the values of tune."""
+    succeed("train pets -m number --smoothing 1 --set estimate=ml")
+    succeed("train pets -m name --smoothing laplace --set estimate=mle")
+    assert content("name") == content("number")
+    write("nbtext.toml", '[train]\nsmoothing = "jeffreys"\n')
+    succeed("train pets -m default")
+    assert in_json("inspect -m default")["smoothing"] == 0.5
+    tuned = "tune pets --try smoothing=laplace,1 --folds 2 -m tuned --output json"
+    [*_, last] = json.loads(succeed(tuned).text)["settings"]
+    assert last["rank"] == 2  # the default and one more

@@ -215,6 +215,19 @@ def test_removed_value_is_refused_with_its_replacement(name: str, value: str) ->
     assert refused.value.hint == REMOVED_VALUES[name][value]
 
 
+@pytest.mark.parametrize(
+    ("name", "alias", "value"),
+    [
+        ("smoothing", "laplace", 1.0),
+        ("smoothing", "jeffreys", 0.5),
+        ("smoothing", "krichevsky-trofimov", 0.5),
+        ("estimate", "mle", "ml"),
+    ],
+)
+def test_name_of_a_textbook_is_the_same_setting(name: str, alias: str, value: object) -> None:
+    assert dict(Settings.from_values({name: alias}))[name] == value
+
+
 @EVERY
 def test_invalid_value_error_names_option_and_value(
     parameter: Parameter,

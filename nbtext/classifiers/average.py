@@ -11,13 +11,14 @@ u_m = c_m n^β_m is fitted for all members together, to held-out documents: it m
 Σ_d −log softmax(s(d))_truth + ½|θ − θ_0|², where θ are log c_m, at the mean log length, and β_m.
 θ_0 are equal weights 1 / M of M members that do not depend on the length.
 
-A mixture (``Settings.is_mixture``) has weights by evidence instead, p(m | data), and averages
-probabilities: p(C_k | d) = Σ_m p(m | data) p_m(C_k | d).
+A mixture (``Settings.is_mixture``) has weights by evidence instead, p(m | data) ∝ p(m) p(data | m),
+and averages probabilities: p(C_k | d) = Σ_m p(m | data) p_m(C_k | d).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -191,8 +192,8 @@ class EnsembleClassifier(AdditiveClassifier):
             for member in member_trainings
         )
         if training.settings.is_mixture:
-            weights = EnsembleWeights(compute_evidence_weights(members), np.zeros(len(members)))
-            return cls(training, members, weights)
+            scales = compute_evidence_weights(members, training.settings.member_priors)
+            return cls(training, members, EnsembleWeights(scales, np.zeros(len(members))))
         model = cls(training, members, EnsembleWeights.from_equal_weights(len(members)))
         held_out = model._score_held_out()
         if held_out is None:
@@ -530,21 +531,22 @@ def _combine_scores(scores: Floats, weights: Floats) -> Floats:
     return (weights[:, :, np.newaxis] * scores).sum(axis=1)
 
 
-def compute_evidence_weights(members: Sequence[Classifier]) -> Floats:
-    """Return p(m | data) of models of the same data under equal prior probabilities.
+def compute_evidence_weights(members: Sequence[Classifier], priors: Sequence[float]) -> Floats:
+    """Return p(m | data) ∝ p(m) p(data | m) of models of the same data.
 
-    The shape is (n_members,), and each is at least `MIN_MEMBER_WEIGHT`.
+    ``priors`` are p(m), and all are above 0. The result has the shape (n_members,), and each weight
+    is at least `MIN_MEMBER_WEIGHT`.
     """
     from nbtext.language_model.measures import compute_model_posteriors
 
-    log_evidences = []
-    for member in members:
-        log_evidence = 0.0
+    log_joints = []
+    for member, prior in zip(members, priors, strict=True):
+        log_joint = log(prior)
         for component in compute_component_fits(member):
             if component.evidence is not None:
-                log_evidence += float(component.evidence.sum())
-        log_evidences.append(log_evidence)
-    posteriors = compute_model_posteriors(log_evidences)
+                log_joint += float(component.evidence.sum())
+        log_joints.append(log_joint)
+    posteriors = compute_model_posteriors(log_joints)
     return np.array([max(model.probability, MIN_MEMBER_WEIGHT) for model in posteriors])
 
 

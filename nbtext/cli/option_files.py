@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nbtext.errors import PathError, UsageError, format_quantity
-from nbtext.settings import DEFAULT_TERM
+from nbtext.settings import DEFAULT_TERM, VALUE_ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,8 @@ def read_parameter_value(name: str, value: object) -> object:
     if name not in _NUMBER_FILES or not isinstance(value, str):
         return value
     number_file = _NUMBER_FILES[name]
-    if value in number_file.keywords or _has_number(name, value):
+    is_keyword = value in number_file.keywords or value in VALUE_ALIASES.get(name, {})
+    if is_keyword or _has_number(name, value):
         return value
     try:
         lines = _read_text(value).removesuffix("\n").split("\n")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nbtext.classifiers.inspection import ClassBoundaries, TwoClassBoundary
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
+    from nbtext.settings import Settings
     from nbtext.type_names import Floats, ParsedJson
 
 
@@ -342,6 +343,8 @@ class Overview:
     linear: TwoClassWeights | None = field(metadata=JSON_UNLESS_EMPTY)
     members: dict[str, _LengthPower]
     """Weights of the members of an average, by name."""
+    member_priors: dict[str, float] | None = field(metadata=JSON_UNLESS_EMPTY)
+    """p(m) of the members of an average by evidence. None if all are equal."""
     attributes: AttributeOverviews
     sample: _SampleOverview
     seeds: dict[str, dict[str, float]] | None = field(metadata=JSON_UNLESS_EMPTY)
@@ -385,9 +388,8 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         l2=own_parameters.l2,
         boundary=_describe_boundary(model, own_parameters.boundaries),
         linear=_describe_two_class_weights(model, own_parameters.two_class_boundary, top),
-        members={
-            name: _LengthPower(*weight) for name, weight in own_parameters.member_weights.items()
-        },
+        members=_describe_members(own_parameters.member_weights),
+        member_priors=_get_member_priors(model.settings),
         attributes=build_attribute_overviews(model, own_parameters.number_weights),
         sample=_SampleOverview(len(sample.documents), sample.is_complete),
         seeds=_collect_seed_words(model),
@@ -402,6 +404,19 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
             for k, label in enumerate(statistics.classes)
         },
     )
+
+
+def _describe_members(weights: Mapping[str, tuple[float, float]]) -> dict[str, _LengthPower]:
+    """Return the weights of the members of an average by name."""
+    return {name: _LengthPower(*weight) for name, weight in weights.items()}
+
+
+def _get_member_priors(settings: Settings) -> dict[str, float] | None:
+    """Return p(m) by the name of the member, or None if the members have no prior weights."""
+    has_prior_weights = settings.is_mixture and "*" in settings.members
+    if not has_prior_weights:
+        return None
+    return dict(zip(settings.member_names, settings.member_priors, strict=True))
 
 
 def _describe_calibration(model: TextClassifier) -> CalibrationOverview | None:

@@ -105,16 +105,19 @@ class TextClassifier:
         Weight of a term in a document.
     smoothing : {"auto", "evidence", "leave-one-out"}, float, two floats or mapping
         Pseudo-count added to each count: the one of greatest evidence, the one that makes held-out
-        documents most probable, a number, or numbers by term, in which "*" means all other terms.
+        documents most probable, a number ("laplace" is 1, "jeffreys" 0.5), or numbers by
+        term, in which "*" means all other terms.
         "auto" is "evidence", unless held-out documents are predicted clearly better with another.
     prior_shape : {"symmetric", "background"}
         Dirichlet prior: the same for all terms, or in proportion to the whole corpus.
     estimate : {"mean", "map", "ml"}
-        Estimate of term probabilities: mean or mode of the posterior, or maximum likelihood.
+        Estimate of term probabilities: mean or mode of the posterior, or maximum likelihood, also
+        "mle".
     members : str
         For "average": the models to combine, such as "multinomial:log+logistic". After a first
         colon comes a weighting other than counts, after a second a pseudo-count.
-        "evidence:multinomial:0.1+multinomial:1" weights models of the same counts by p(m | data).
+        "evidence:multinomial:0.1+multinomial:1" weights models of the same counts by p(m | data);
+        in "evidence:multinomial:0.1*3+multinomial:1" the first has three times the prior weight.
     l2 : {"auto"} or float
         For "logistic": ``l2 / 2`` times the sum of squared weights is added to the loss, in nats.
     latent : int

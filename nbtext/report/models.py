@@ -426,6 +426,9 @@ def _summarize_members(overview: Overview) -> str | None:
         power = "" if has_evidence_weights else f" · n^{weight.exponent:.4g}"
         weights.append(f"{name} {weight.scale:.4g}{power}")
     legend = "p(m | data)" if has_evidence_weights else "n the document's known tokens"
+    if overview.member_priors:
+        priors = ", ".join(f"{prior:.4g}" for prior in overview.member_priors.values())
+        legend += f", from p(m) {priors}"
     return f"{', '.join(weights)}, {legend}"
 
 
