@@ -1599,6 +1599,11 @@ class Settings(SettingsBase):
             return (self,)
         return tuple(map(self._get_member, self.member_names))
 
+    @property
+    def classifier_names(self) -> set[str]:
+        """The classifier and, for an average, the classifiers of its members."""
+        return {self.classifier, *(member.classifier for member in self.member_settings)}
+
     def _get_member(self, name: str) -> Settings:
         """Return the settings of a member, such as ``multinomial:log:0.1``."""
         match: Any = re.fullmatch(_MEMBER, name)  # `check_members` guarantees a match

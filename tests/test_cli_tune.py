@@ -12,9 +12,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from nbtext.evaluation.candidates import PORTFOLIO
+from nbtext.evaluation.cross_validation import draw_stratified_folds
 from tests.process import (
     ENVIRONMENT,
     SERVICE_DESK,
@@ -418,3 +428,46 @@ def test_pipe_is_read_once_for_all_settings(pets: Path) -> None:
     assert succeed("tune", "-", *options, stdin=table).text == wanted.replace("table.tsv", "-")
     done = bash("$NBTEXT tune <(cat table.tsv) --format tsv --folds 2 --try ngrams=1,2 -m m")
     assert (done.status, done.text.count("ngrams")) == (0, 3)
+
+
+def test_classifiers_of_two_numeric_columns_match_scikit_learn(tmp_path: Path) -> None:
+    """Naive Bayes, discriminant analysis and logistic regression of a table in one command."""
+    random = np.random.default_rng(3)
+    labels = np.repeat(["a", "b", "c"], 40)
+    centres = np.repeat([[0, 0], [2, 1], [0, 3]], 40, axis=0)
+    spread = np.repeat([[[1, 0.8], [0, 0.6]], [[1, 0], [0, 1]], [[0.5, 0], [0, 2]]], 40, axis=0)
+    points = np.round(centres + np.einsum("ni,nij->nj", random.normal(size=(120, 2)), spread), 3)
+    write(
+        "points.csv",
+        "kind,x,y\n" + "".join(f"{k},{x},{y}\n" for k, (x, y) in zip(labels, points, strict=True)),
+    )
+    said = in_json(
+        "tune points.csv --label-column kind --numeric x,y --folds 4 --smoothing 1e-9 "
+        "--try shrinkage=0 --try l2=1 "
+        "--try classifier=multinomial,gaussian,logistic --try covariance=shared,separate"
+    )
+    generator, _ = np.random.default_rng(0).spawn(2)
+    folds = draw_stratified_folds(np.unique(labels, return_inverse=True)[1], 4, generator)
+    oracles = {
+        ("multinomial", None): GaussianNB(var_smoothing=0),
+        ("gaussian", "shared"): LinearDiscriminantAnalysis(solver="lsqr"),
+        ("gaussian", "separate"): QuadraticDiscriminantAnalysis(),
+        ("logistic", None): make_pipeline(StandardScaler(), LogisticRegression(C=1, tol=1e-10)),
+    }
+    found = {
+        (each["setting"]["classifier"], each["setting"].get("covariance")): each["accuracy"]
+        for each in said["settings"]
+    }
+    assert found == {
+        key: pytest.approx(np.mean(_predict_folds(oracle, points, labels, folds) == labels))
+        for key, oracle in oracles.items()
+    }
+    assert len(set(found.values())) > 2
+
+
+def _predict_folds(oracle: Any, points: Any, labels: Any, folds: Any) -> Any:
+    """Return the prediction of each point by a model of the other folds."""
+    predictions = np.empty_like(labels)
+    for training, test in folds:
+        predictions[test] = oracle.fit(points[training], labels[training]).predict(points[test])
+    return predictions

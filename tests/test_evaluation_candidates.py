@@ -132,3 +132,16 @@ def test_updatable_candidates_need_no_documents() -> None:
     assert left
     assert out
     assert [needs_documents(candidate.settings) for candidate in found].count(False) == len(left)
+
+
+def test_settings_that_differ_only_in_what_the_classifier_ignores_are_tried_once() -> None:
+    found = candidates("classifier=multinomial,gaussian,logistic", "covariance=shared,separate")
+    assert [one.to_options() for one in found] == [
+        {"classifier": "multinomial"},
+        {"classifier": "gaussian", "covariance": "shared"},
+        {"classifier": "gaussian", "covariance": "separate"},
+        {"classifier": "logistic"},
+    ]
+    [default, other] = candidates("covariance=shared,separate")  # training warns of these
+    assert other.to_options() == {"covariance": "separate"}
+    assert default.is_default

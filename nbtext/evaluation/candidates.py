@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -129,7 +129,11 @@ def make_candidates(
         value = parameter.default if text is None else parse_value(name, text)
         return parameter.validate(value)
 
-    default = replace(Settings.from_values(fixed_values), reading=reading)
+    def make_settings(raw_values: RawValues) -> Settings:
+        values = {name: parse(name, text) for name, text in raw_values.items()}
+        return replace(Settings.from_values({**fixed_values, **values}), reading=reading)
+
+    default = make_settings({})
     combinations: list[RawValues]
     if tries:
         combinations = expand_combinations(tries, fixed_values)
@@ -140,15 +144,30 @@ def make_candidates(
         ]
     combinations.append({})  # the default
     candidates: dict[str, Candidate] = {}  # by their settings, the first combination of each
-    for raw_values in combinations:
-        values = {name: parse(name, text) for name, text in raw_values.items()}
-        settings = replace(Settings.from_values({**fixed_values, **values}), reading=reading)
+    for combination in combinations:
+        raw_values = _drop_idle_values(combination, make_settings(combination).classifier_names)
+        settings = make_settings(raw_values)
         candidate = Candidate(
             raw_values, Analysis.from_settings(settings), is_default=settings == default
         )
         candidates.setdefault(repr(candidate.settings), candidate)
     # The sort is stable: candidates after the default keep their order.
     return sorted(candidates.values(), key=lambda candidate: not candidate.is_default)
+
+
+def _drop_idle_values(raw_values: RawValues, classifiers: Collection[str]) -> RawValues:
+    """Return the values without parameters that none of the classifiers uses.
+
+    So combinations that differ only in these are equal. Without a value for the classifier, all
+    values remain, and training warns of them.
+    """
+    if "classifier" not in raw_values:
+        return raw_values
+    return {
+        name: text
+        for name, text in raw_values.items()
+        if PARAMETERS[name].only_for in (None, *classifiers)
+    }
 
 
 def expand_combinations(

@@ -138,12 +138,11 @@ def list_warnings(model: FittedModel) -> list[str]:
 
 def _list_idle_options(settings: Settings) -> list[str]:
     """Return options that the user changed, but that no classifier of the model uses."""
-    classifiers = {settings.classifier, *(member.classifier for member in settings.member_settings)}
     return [
         parameter.display_name
         for parameter in TRAINING
         if parameter.only_for is not None
-        and parameter.only_for not in classifiers
+        and parameter.only_for not in settings.classifier_names
         and settings[parameter.name] != parameter.default
     ]
 
