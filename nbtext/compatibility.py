@@ -50,6 +50,7 @@ from nbtext.traits import (
     POSTERIOR,
     PRIOR,
     RANDOM_FOLDS,
+    RANKING_DETAILS,
     RECORDS,
     SAMPLE,
     SINGLE_PREDICTION,
@@ -422,6 +423,15 @@ COMMAND_OPTION_GROUPS = {
     "inspect": (
         OptionGroup(("--by-class",), requires_any=("--thresholds",)),
         OptionGroup(READING_OPTIONS, requires_any=("--perplexity",)),
+        OptionGroup(("--information",), requires_any=("--class",)),
+        OptionGroup(
+            ("--output tsv", "--output csv", "--output jsonl"),
+            lacks={RANKING_DETAILS},
+            requires_any=("--information",),
+        ),
+        OptionGroup(
+            ("--criteria", "--term", "--thresholds", "--perplexity"), needs={RANKING_DETAILS}
+        ),
     ),
     "label": (
         OptionGroup(

@@ -249,3 +249,77 @@ def test_inspect_lists_two_class_bernoulli_as_a_linear_model(tmp_path: Path) -> 
     write("three.tsv", "a\tone\nb\ttwo\nc\tthree\n")
     succeed("train three.tsv --classifier bernoulli")
     assert "linear" not in in_json("inspect")
+
+
+TOPICS = [
+    ("sports|news", "ball goal law"),
+    ("news", "vote law"),
+    ("sports", "ball game"),
+    ("arts", "paint"),
+    ("arts", "paint ball"),
+]
+
+
+def theta_of(texts: list[str], word: str) -> float:
+    """θ with a pseudo-count of 1."""
+    return (sum(word in text.split() for text in texts) + 1) / (len(texts) + 2)
+
+
+def log_odds_of(texts: list[str], word: str) -> float:
+    theta = theta_of(texts, word)
+    return math.log(theta / (1 - theta))
+
+
+WORDS = sorted({word for _, text in TOPICS for word in text.split()})
+
+
+def train_topics(several: str) -> dict[str, Any]:
+    """Train on `TOPICS`, with the first or with all labels of each document, and inspect."""
+    rows = [(label if several else label.partition("|")[0], text) for label, text in TOPICS]
+    write("t.tsv", "".join(f"{label}\t{text}\n" for label, text in rows))
+    options = "--stop-words none --stemmer none --calibration none --smoothing 1"
+    succeed("train t.tsv --classifier bernoulli", *options.split(), *several.split())
+    said: dict[str, Any] = in_json("inspect --limit 50")
+    return said
+
+
+def test_inspect_lists_log_odds_of_three_classes(tmp_path: Path) -> None:
+    found = train_topics("")["log_odds"]
+    assert list(found) == ["arts", "news", "sports"]
+    for label, of_class in found.items():
+        texts = [text for each, text in TOPICS if each.partition("|")[0] == label]
+        assert of_class["terms"] == pytest.approx({w: log_odds_of(texts, w) for w in WORDS})
+        absent = sum(math.log(1 - theta_of(texts, word)) for word in WORDS)
+        assert of_class["b"] == pytest.approx(math.log(len(texts) / len(TOPICS)) + absent)
+    [scores] = TextClassifier.load("nbtext.joblib").joint_log_likelihood(["law ball"])
+    sums = [of["b"] + of["terms"]["law"] + of["terms"]["ball"] for of in found.values()]
+    assert scores.tolist() == pytest.approx(sums)
+    lines = succeed("inspect --limit 1").text.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(" log odds w of a term"))
+    assert lines[start].split()[-3:] == list(found)
+    # arts and sports differ by log 9 for paint, sports and news by log 6 for ball
+    assert [line.split()[0] for line in lines[start + 2 : start + 5]] == ["paint", "ball", "b,"]
+
+
+def test_inspect_lists_log_odds_of_each_label_against_all_others(tmp_path: Path) -> None:
+    found = train_topics("--label-separator |")["log_odds"]
+    for label, of_label in found.items():
+        inside = [text for each, text in TOPICS if label in each.split("|")]
+        outside = [text for each, text in TOPICS if label not in each.split("|")]
+        assert of_label["terms"] == pytest.approx(
+            {word: log_odds_of(inside, word) - log_odds_of(outside, word) for word in WORDS}
+        )
+    model = TextClassifier.load("nbtext.joblib")
+    [scores] = model.joint_log_likelihood(["law ball"])
+    sums = [of["b"] + of["terms"]["law"] + of["terms"]["ball"] for of in found.values()]
+    assert scores.tolist() == pytest.approx(sums)
+
+
+def test_log_odds_of_many_classes_are_only_in_json(tmp_path: Path) -> None:
+    write("many.tsv", "".join(f"c{n}\tword{n} all\n" * 2 for n in range(9)))
+    succeed("train many.tsv --classifier bernoulli")
+    assert len(in_json("inspect")["log_odds"]) == 9
+    assert "log odds  of terms in 9 classes; see --output json\n" in succeed("inspect").text
+    write("column.csv", "label,x\na,1\nb,2\nc,3\n")
+    succeed("train column.csv --label-column label --categorical x --classifier bernoulli")
+    assert "log_odds" not in in_json("inspect")

@@ -372,3 +372,27 @@ def test_sections_are_printed_in_a_fixed_order(pets: Path) -> None:
     places = [text.index(part) for part in ("AIC", "cats: 2 documents", "perplexity")]
     assert places == sorted(places)
     assert "calibration" not in text
+
+
+def test_information_is_printed_in_all_formats(pets: Path) -> None:
+    succeed("train pets")
+    ranking = "inspect --class dogs --class cats --information --limit 2"
+    [header, *rows] = succeed(f"{ranking} -o csv").text.splitlines()
+    assert header == "label,rank,term,probability,nats,bits"
+    records = [json.loads(line) for line in succeed(f"{ranking} -o jsonl").text.splitlines()]
+    assert in_json(ranking)["next_terms"]["terms"] == records
+    assert [record["label"] for record in records] == ["dogs"] * 2 + ["cats"] * 2
+    assert rows == succeed(f"{ranking} -o tsv").text.replace("\t", ",").splitlines()
+    for row, record in zip(rows, records, strict=True):
+        label, rank, term, *numbers = row.split(",")
+        assert (label, int(rank), term) == (record["label"], record["rank"], record["term"])
+        p = record["probability"]
+        expected = (p, -math.log(p), -math.log2(p))
+        assert list(map(float, numbers)) == pytest.approx(expected, rel=1e-5)
+        details = in_json("inspect --term", term)["words"][0]["terms"][0]
+        assert details["classes"][label]["probability"] == pytest.approx(p)
+    table = succeed(ranking).text
+    assert "probability  φ, that a token of the class is the term\n" in table
+    assert "--information needs --class" in fail(2, "inspect --information")
+    assert "--output csv needs --information" in fail(2, "inspect --class dogs -o csv")
+    assert "only the terms of --information" in fail(2, f"{ranking} -o csv --criteria")

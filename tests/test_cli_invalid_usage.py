@@ -303,7 +303,7 @@ FILES = {"open.csv": 'a,text\nb,"c\n', "prior": "cats\t1\n", "list": "pets\n"}
         ("evaluate pets --group-by source", 2, "no columns, such as source"),
         ("evaluate pets --sweep prior", 2, "the option --sweep was removed; nbtext tune"),
         ("inspect --limit -1", 2, "from 0, not '-1'"),
-        ("inspect --output tsv", 2, "--output must be one of"),
+        ("inspect --output latex", 2, "--output must be one of"),
         ("inspect more", 2, "unexpected extra argument"),
         ("inspect -v -q", 2, "--verbose cannot be used with --quiet"),
         ("select-features --limit 0", 2, "from 1, not '0'"),

@@ -88,6 +88,8 @@ FORMULAS = {
     "credible interval, Bernoulli": "classifiers.bernoulli.BernoulliNaiveBayes.compute_posteriors",
     "Bernoulli and Beta, posterior mean": "classifiers.bernoulli.beta_mean",
     "Bernoulli and Beta, MAP": "classifiers.bernoulli.beta_mode",
+    "Bernoulli, log odds in more than two classes": "inspection.overview.ClassLogOdds",
+    "information of a term": "inspection.terms.rank_next_terms",
     "seed words (`--seeds`)": "counts.statistics.count_seeds",
     "perplexity": "language_model.measures.perplexity",
     "generation of a document": "inspection.generation.DocumentGenerator",

@@ -23,6 +23,7 @@ from nbtext.inspection.terms import (
     collect_class_details,
     count_surface_forms,
     find_most_frequent_forms,
+    rank_next_terms,
 )
 from nbtext.model.description import describe_model
 from nbtext.text.words import load_stemmer
@@ -106,6 +107,31 @@ def test_class_details_match_a_slow_twin(documents: list[Labelled]) -> None:
             vocabulary = model.fitted.statistics.vocabulary
             for of in getattr(found[label], name):
                 assert of.value == pytest.approx(rows[name][vocabulary.find([of.term])[0]])
+
+
+@pytest.mark.parametrize("classifier", ["multinomial", "bernoulli"])
+def test_information_is_minus_the_logarithm_of_the_probability(classifier: Any) -> None:
+    model = trained(CHINA, smoothing=1, classifier=classifier)
+    found = rank_next_terms(model, ["yes", "no"], 4)
+    numerators = Counter({"chinese": 6, "beijing": 2, "macao": 2, "shanghai": 2})
+    denominator = 14  # IIR, example 13.1
+    if classifier == "bernoulli":
+        numerators["chinese"] = 4
+        denominator = 5  # example 13.2
+    ranked = [each for each in found.terms if each.label == "yes"]
+    assert [(each.rank, each.term) for each in ranked] == list(enumerate(numerators, start=1))
+    for each in ranked:
+        p = numerators[each.term] / denominator
+        values = (each.probability, each.nats, each.bits)
+        assert values == pytest.approx((p, -math.log(p), math.log(1 / p) / math.log(2)))
+    assert [each.label for each in found.terms] == ["yes"] * 4 + ["no"] * 4
+
+
+def test_impossible_terms_have_no_rank() -> None:
+    model = trained(CHINA, estimate="ml")
+    assert [each.term for each in rank_next_terms(model, ["no"], 9).terms] == [
+        "chinese", "japan", "tokyo",
+    ]  # fmt: skip
 
 
 def test_term_only_possible_in_a_class_with_prior_zero_has_infinite_lift() -> None:

@@ -344,12 +344,17 @@ def _fit_coins_by_likelihood(classifier: BernoulliNaiveBayes) -> MaximumLikeliho
 
 @get_classifier_parameters.register(BernoulliNaiveBayes)
 def get_bernoulli_parameters(classifier: BernoulliNaiveBayes) -> ClassifierParameters:
-    """Return the boundary, if there are two classes."""
-    from nbtext.classifiers.inspection import ClassifierParameters
+    """Return the boundary between two classes, or the log odds in more classes."""
+    from nbtext.classifiers.inspection import ClassifierParameters, LogOdds
 
-    if classifier.training.statistics.n_classes != 2:
+    n_classes = classifier.training.statistics.n_classes
+    if n_classes == 2:
+        return ClassifierParameters(two_class_boundary=compute_two_class_boundary(classifier))
+    if n_classes == 1:
         return ClassifierParameters()
-    return ClassifierParameters(two_class_boundary=compute_two_class_boundary(classifier))
+    terms = np.flatnonzero(classifier.get_scored_terms())
+    log_odds = LogOdds(terms, classifier.compute_weights(terms), classifier.bias)
+    return ClassifierParameters(log_odds=log_odds)
 
 
 def compute_two_class_boundary(classifier: BernoulliNaiveBayes) -> TwoClassBoundary:

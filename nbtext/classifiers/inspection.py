@@ -139,6 +139,20 @@ class TwoClassBoundary(NamedTuple):
     """b, in nats."""
 
 
+class LogOdds(NamedTuple):
+    """The log odds of terms in each of several classes.
+
+    Class k has the score b_k + Σ_j x_j w_jk. x_j is 1 if a document contains term j, else 0.
+    """
+
+    terms: Ints
+    """Indices of the terms, shape (n,)."""
+    weights: Floats
+    """w_jk, shape (n, n_classes), in nats."""
+    bias: Floats
+    """b_k, shape (n_classes,), in nats."""
+
+
 @dataclass(frozen=True, eq=False)
 class ClassifierParameters:
     """Parameters that only some classifiers have. For all others they are None or empty."""
@@ -154,6 +168,8 @@ class ClassifierParameters:
     """The boundaries between classes in features that are not terms."""
     two_class_boundary: TwoClassBoundary | None = None
     """The boundary between two classes in terms."""
+    log_odds: LogOdds | None = None
+    """The log odds of terms in more than two classes, or for each label against all others."""
     member_weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """c and β of each member of an ensemble, by its name.
 

@@ -21,6 +21,7 @@ from nbtext.classifiers.base import (
     Training,
     compute_label_log_prior_odds,
     compute_log_prior_odds,
+    get_classifier_parameters,
     get_term_probabilities,
     load_classifier_class,
 )
@@ -32,7 +33,7 @@ from nbtext.prediction.calibration import HeldOutScores
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
-    from nbtext.classifiers.inspection import TermProbabilities
+    from nbtext.classifiers.inspection import ClassifierParameters, TermProbabilities
     from nbtext.classifiers.multinomial import MultinomialNaiveBayes
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics
@@ -237,3 +238,16 @@ def get_label_probabilities(classifier: OneVsRestClassifier) -> TermProbabilitie
     if label_probabilities is None or overall is None:
         return None
     return replace(label_probabilities, compute_corpus_probability=overall.compute_probability)
+
+
+@get_classifier_parameters.register(OneVsRestClassifier)
+def get_one_vs_rest_parameters(classifier: OneVsRestClassifier) -> ClassifierParameters:
+    """Return the log odds of coins for each label against all other documents."""
+    from nbtext.classifiers.inspection import ClassifierParameters, LogOdds
+
+    probabilities = get_term_probabilities(classifier.label_models)
+    if probabilities is None or not probabilities.is_bernoulli:
+        return ClassifierParameters()
+    terms = np.flatnonzero(classifier.label_models.get_scored_terms())
+    log_odds = LogOdds(terms, classifier.compute_weights(terms), classifier.bias)
+    return ClassifierParameters(log_odds=log_odds)

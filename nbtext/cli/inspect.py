@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from nbtext.model import TextClassifier
 
 
+_Detail = tuple[Any, Callable[[Any], None]]
+"""Content of a model, and the function that prints it."""
+
+
 @declarations.option_record
 class InspectOptions(shared_options.ModelOptions):
     """Options that only this command has."""
@@ -45,6 +49,12 @@ class InspectOptions(shared_options.ModelOptions):
         metavar="CLASS",
         shell_complete=shared_options.suggest_classes,
     )
+    information: bool = declarations.option(
+        "--information",
+        "Rank the terms of each --class by probability, with their information, the negative "
+        "logarithm of the probability, in nats and bits.",
+        group="model",
+    )
     thresholds: float | dict[str, float] | None = declarations.common_option(
         "--thresholds",
         "Show the lowest probability that classify --min-precision P accepts. If no probability is "
@@ -63,7 +73,10 @@ class InspectOptions(shared_options.ModelOptions):
         metavar="CORPUS",
         type=INPUT_PATH,
     )
-    output: str = shared_options.output_field("table json")
+    output: str = shared_options.output_field(
+        "table json tsv csv jsonl", "tsv, csv and jsonl are the ranking of --information."
+    )
+    excel_safe: bool = shared_options.excel_safe_field()
     all: bool = shared_options.all_field(
         "Show all settings, and how the model was made. Without --all, the table has only settings "
         "that differ from their default. json always has all.",
@@ -97,19 +110,44 @@ def command(options: InspectOptions) -> None:
       nbtext inspect --term printer --term broken
       nbtext inspect --model topics.joblib --output json
       nbtext inspect --class permits-and-planning --limit 20
+      nbtext inspect --class permits-and-planning --information --output csv
       nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
     """
-    from nbtext.cli.prediction import find_precision_thresholds
-    from nbtext.inspection import criteria, overview, terms
+    from nbtext.inspection import overview
     from nbtext.metrics.results import to_json_values
-    from nbtext.prediction.rule import DecisionRule
     from nbtext.report import models, rankings
     from nbtext.report.output_formats import print_with_blank_lines, write_json
 
+    escape_cell = shared_options.make_cell_formatter(
+        options.output, is_excel_safe=options.excel_safe
+    )
     model = shared_options.load_model(options.model_path)
-    # What to print instead of the overview, by the key of JSON: contents and their print function.
-    details: dict[str, tuple[Any, Callable[[Any], None]]] = {}
+    details = _collect_details(options, model)
+    if options.output == "json":
+        record = to_json_values(overview.build_overview(model, options.limit))
+        for name, (content, _) in details.items():
+            record[name] = content
+        write_json(record)
+        return
+    if options.output != "table":
+        next_terms, _ = details["next_terms"]
+        rankings.write_next_terms(next_terms, options.output, escape_cell)
+        return
+    if not details:
+        print_overview = partial(models.print_overview, shows_all=options.all)
+        details["overview"] = overview.build_overview(model, options.limit), print_overview
+    print_with_blank_lines(details.values(), _print_detail)
+
+
+def _collect_details(options: InspectOptions, model: TextClassifier) -> dict[str, _Detail]:
+    """Return the content to print instead of the overview, by the key of JSON."""
+    from nbtext.cli.prediction import find_precision_thresholds
+    from nbtext.inspection import criteria, terms
+    from nbtext.prediction.rule import DecisionRule
+    from nbtext.report import models, rankings
+
+    details: dict[str, _Detail] = {}
     if options.criteria:
         classifier = criteria.estimate_labelled_classifier(model)
         details["criteria"] = criteria.compute_criteria(classifier), models.print_criteria
@@ -119,7 +157,10 @@ def command(options: InspectOptions) -> None:
     if options.words:
         word_details = terms.collect_word_details(model, options.words)
         details["words"] = word_details, rankings.print_word_details
-    if options.labels:
+    if options.information:
+        next_terms = terms.rank_next_terms(model, options.labels, options.limit)
+        details["next_terms"] = next_terms, rankings.print_next_terms
+    elif options.labels:
         class_details = terms.collect_class_details(model, options.labels, options.limit)
         details["class_terms"] = class_details, rankings.print_class_details
     if options.thresholds is not None:
@@ -130,19 +171,10 @@ def command(options: InspectOptions) -> None:
     if options.held_out:
         perplexities = _compute_perplexities(options, model)
         details["perplexity"] = perplexities, models.print_perplexities
-    if options.output == "json":
-        record = to_json_values(overview.build_overview(model, options.limit))
-        for name, (content, _) in details.items():
-            record[name] = content
-        write_json(record)
-        return
-    if not details:
-        print_overview = partial(models.print_overview, shows_all=options.all)
-        details["overview"] = overview.build_overview(model, options.limit), print_overview
-    print_with_blank_lines(details.values(), _print_detail)
+    return details
 
 
-def _print_detail(detail: tuple[Any, Callable[[Any], None]]) -> None:
+def _print_detail(detail: _Detail) -> None:
     content, print_content = detail
     print_content(content)
 

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.classifiers.base import LinearClassifier, get_classifier_parameters
+from nbtext.classifiers.base import (
+    LinearClassifier,
+    get_classifier_parameters,
+    subtract_scores,
+)
 from nbtext.corpus.document import Document, collect_contents, count_document_bytes
 from nbtext.counts.statistics import expand_negative_seeds
 from nbtext.counts.vocabulary import display_term, mask_field_terms
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from nbtext.classifiers.attribute_likelihoods import CategoricalAttribute
-    from nbtext.classifiers.inspection import ClassBoundaries, TwoClassBoundary
+    from nbtext.classifiers.inspection import ClassBoundaries, LogOdds, TwoClassBoundary
     from nbtext.fitted_model import Choices
     from nbtext.model.text_classifier import TextClassifier
     from nbtext.settings import Settings
@@ -287,6 +291,16 @@ class TwoClassWeights:
 
 
 @dataclass(frozen=True)
+class ClassLogOdds:
+    """The log odds of terms in a class. A document of these terms has the score b + Σ w_j."""
+
+    b: float
+    """The score of a document without terms."""
+    terms: dict[str, float]
+    """w_j of the terms with the most different weights, the same terms in each class."""
+
+
+@dataclass(frozen=True)
 class _SampleOverview:
     """The training documents that a model keeps."""
 
@@ -341,6 +355,8 @@ class Overview:
     """Strength of the penalty of a logistic model."""
     boundary: dict[str, ClassBoundary] | None
     linear: TwoClassWeights | None = field(metadata=JSON_UNLESS_EMPTY)
+    log_odds: dict[str, ClassLogOdds] | None = field(metadata=JSON_UNLESS_EMPTY)
+    """Log odds by class, for more than two classes. None for other classifiers than Bernoulli."""
     members: dict[str, _LengthPower]
     """Weights of the members of an average, by name."""
     member_priors: dict[str, float] | None = field(metadata=JSON_UNLESS_EMPTY)
@@ -388,6 +404,7 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         l2=own_parameters.l2,
         boundary=_describe_boundary(model, own_parameters.boundaries),
         linear=_describe_two_class_weights(model, own_parameters.two_class_boundary, top),
+        log_odds=_describe_log_odds(model, own_parameters.log_odds, top),
         members=_describe_members(own_parameters.member_weights),
         member_priors=_get_member_priors(model.settings),
         attributes=build_attribute_overviews(model, own_parameters.number_weights),
@@ -525,6 +542,33 @@ def _describe_two_class_weights(
         for term, weight in zip(terms[order].tolist(), weights[order].tolist(), strict=True)
     }
     return TwoClassWeights(b, term_weights)
+
+
+def _describe_log_odds(
+    model: TextClassifier, log_odds: LogOdds | None, top: int
+) -> dict[str, ClassLogOdds] | None:
+    """Return the bias of each class, and the weights of 2 ``top`` terms, or None without log odds.
+
+    The terms are those with the largest difference between two classes, or in a model of one label,
+    the largest absolute weights. Terms with the largest weight in the same class are neighbours.
+    """
+    if log_odds is None or not log_odds.terms.size:
+        return None
+    weights = log_odds.weights
+    if weights.shape[1] == 1:
+        spread = np.abs(weights[:, 0])
+    else:
+        spread = subtract_scores(weights.max(axis=1), weights.min(axis=1))
+    # Weights without smoothing are nan where both are minus infinity.
+    best = np.argsort(-np.nan_to_num(spread, nan=0.0), kind="stable")[: 2 * top]
+    order = best[np.lexsort((-weights[best].max(axis=1), weights[best].argmax(axis=1)))]
+    names = [format_term_name(model, term) for term in log_odds.terms[order].tolist()]
+    return {
+        label: ClassLogOdds(
+            float(log_odds.bias[k]), dict(zip(names, weights[order, k].tolist(), strict=True))
+        )
+        for k, label in enumerate(model.classes)
+    }
 
 
 def _find_top_terms(model: TextClassifier, top: int) -> list[list[str]]:

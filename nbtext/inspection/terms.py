@@ -8,7 +8,7 @@ probability of the term in the class, and π_k the prior of the class.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, log, log2
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -479,6 +479,58 @@ def collect_class_details(
         label: ClassDetails(*get_class_size(model, k), meaning, *terms_by_measure)
         for label, k, terms_by_measure in zip(labels, classes.tolist(), best_terms, strict=True)
     }
+
+
+class NextTerm(NamedTuple):
+    """A term that may come next in a document of a class, with its probability and information."""
+
+    label: str
+    rank: int
+    term: str
+    probability: float
+    nats: float
+    """The information of the term, −log of its probability."""
+    bits: float
+    """The information as a binary logarithm."""
+
+
+@dataclass(frozen=True)
+class NextTerms:
+    """The terms of classes by probability."""
+
+    probability_of: _ProbabilityMeaning
+    terms: list[NextTerm]
+    """Terms of the first class, most probable first, then of the second, and so on."""
+
+
+def rank_next_terms(model: TextClassifier, labels: Names, top: int) -> NextTerms:
+    """Return the ``top`` most probable terms of each class, with their information −log φ_jk.
+
+    Terms with the probability 0 are omitted. Raise `UsageError` for a class that is not in the
+    model. Source: C. Shannon, A mathematical theory of communication (1948).
+    """
+    classes = np.array([find_class_index(model.fitted, label) for label in labels], np.int64)
+    probabilities = choose_term_probabilities(model)
+
+    def measure(terms: Ints) -> _Measurements:
+        probability = probabilities.compute_probability(terms)[:, classes]
+        return _Measurements([probability], tie_breaker=probability)  # breaks no ties
+
+    best_terms = _find_best_terms(
+        model,
+        classes,
+        top,
+        n_measures=1,
+        measure=measure,
+        n_values_per_term=len(model.classes),
+    )
+    next_terms = [
+        NextTerm(label, rank, term, probability, -log(probability), -log2(probability))
+        for label, [terms] in zip(labels, best_terms, strict=True)
+        for rank, (term, probability) in enumerate(terms, start=1)
+    ]
+    meaning = _ProbabilityMeaning(probabilities.symbol, probabilities.meaning)
+    return NextTerms(meaning, next_terms)
 
 
 def find_class_terms(model: TextClassifier, top: int, max_classes: int) -> tuple[ClassTerms, ...]:

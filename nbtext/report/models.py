@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         CalibrationOverview,
         CategoriesOverview,
         ClassBoundary,
+        ClassLogOdds,
         ClassOverview,
         ClassPerplexity,
         Overview,
@@ -211,6 +212,8 @@ def print_overview(overview: Overview, *, shows_all: bool = False) -> None:
         blocks.append(_format_calibration_quality(overview.calibration))
     if overview.linear is not None:
         blocks.append(_format_two_class_weights(overview.classes, overview.linear))
+    if overview.log_odds is not None:
+        blocks.append(_format_log_odds(overview.log_odds))
     blocks += _format_boundaries(overview)
     for name, attribute in overview.attributes.items():
         if attribute.classes:
@@ -260,6 +263,24 @@ def _format_two_class_weights(classes: Iterable[str], linear: TwoClassWeights) -
     columns: list[Column[float]] = [Column("w", lambda weight: weight, ".4f")]
     weights = [*linear.terms.items(), ("b, without any term", linear.b)]
     return format_named_table(heading, columns, weights)
+
+
+MAX_LOG_ODDS_CLASSES = 8
+"""Number of classes whose log odds fit next to each other."""
+
+
+def _format_log_odds(log_odds: Mapping[str, ClassLogOdds]) -> str:
+    """Return a table of the log odds of terms in each class, with the bias in the last row."""
+    if len(log_odds) > MAX_LOG_ODDS_CLASSES:
+        classes = format_quantity(len(log_odds), "class")
+        return format_listing({"log odds": f"of terms in {classes}; see --output json"})
+    rows = [
+        (term, *(f"{odds.terms[term]:.4f}" for odds in log_odds.values()))
+        for term in next(iter(log_odds.values())).terms
+    ]
+    rows.append(("b, without any term", *(f"{odds.b:.4f}" for odds in log_odds.values())))
+    headings = ("log odds w of a term", *log_odds)
+    return format_grid(headings, rows, numeric_columns=range(1, len(headings)))
 
 
 def _format_boundaries(overview: Overview) -> Iterator[str]:

@@ -18,13 +18,16 @@ from nbtext.report.output_formats import (
     make_tuple_columns,
     print_blocks,
     shorten_middle,
+    write_records,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nbtext.inspection.terms import (
         ClassDetails,
+        NextTerm,
+        NextTerms,
         TermDetails,
         TermInClass,
         WordDetails,
@@ -120,6 +123,32 @@ def _draw_densities(classes: Iterable[tuple[str, TermInClass]], symbol: str) -> 
         density = compute_beta_bin_probabilities(a, b, bin_edges).tolist()
         lines.append(name.ljust(name_width) + draw_sparkline(density, ascii_only=ascii_only))
     return "".join(f"{line}\n" for line in lines)
+
+
+NEXT_TERM_COLUMNS: Sequence[Column[NextTerm]] = (
+    Column("label", lambda term: term.label),
+    Column("rank", lambda term: term.rank, "d"),
+    Column("term", lambda term: term.term),
+    Column("probability", lambda term: term.probability, ".6g"),
+    Column("nats", lambda term: term.nats, ".6g"),
+    Column("bits", lambda term: term.bits, ".6g"),
+)
+
+
+def print_next_terms(next_terms: NextTerms) -> None:
+    """Print the terms of classes by probability, then the meaning of the columns."""
+    meanings = {
+        "probability": f"{next_terms.probability_of.symbol}, {next_terms.probability_of.meaning}",
+        "nats, bits": "information of the term, −log and −log2 of the probability",
+    }
+    print_blocks(format_table(NEXT_TERM_COLUMNS, next_terms.terms), format_listing(meanings))
+
+
+def write_next_terms(
+    next_terms: NextTerms, output: str, escape: Callable[[str], str] = str
+) -> None:
+    """Print the terms of classes as ``tsv``, ``csv`` or ``jsonl``. ``escape`` makes cells safe."""
+    write_records(next_terms.terms, output, NEXT_TERM_COLUMNS, escape=escape)
 
 
 def print_class_details(classes: Mapping[str, ClassDetails]) -> None:
