@@ -23,6 +23,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from nbtext import TextClassifier
 from nbtext.evaluation.candidates import PORTFOLIO
 from nbtext.evaluation.cross_validation import draw_stratified_folds
 from tests.process import (
@@ -463,6 +464,65 @@ def test_classifiers_of_two_numeric_columns_match_scikit_learn(tmp_path: Path) -
         for key, oracle in oracles.items()
     }
     assert len(set(found.values())) > 2
+
+
+SWEEP = "tune docs.tsv --folds 3 --training-accuracy --try smoothing=10,0.01,1 --model tuned"
+
+
+def write_noise() -> tuple[list[str], Any]:
+    """Write texts whose labels depend only on one frequent word, and return texts and labels."""
+    random = np.random.default_rng(1)
+    labels = np.array(["a", "b"] * 30)
+    texts = [
+        " ".join([*random.choice(["ant", "bee"], 2, p=p), *random.choice(NAMES, 3)])
+        for p in ([0.8, 0.2], [0.2, 0.8]) * 30
+    ]
+    write("docs.tsv", "".join(f"{k}\t{text}\n" for k, text in zip(labels, texts, strict=True)))
+    return texts, labels
+
+
+NAMES = [f"name{number}" for number in range(40)]
+
+
+def test_training_accuracy_is_of_the_documents_that_each_model_was_trained_on(
+    tmp_path: Path,
+) -> None:
+    """Against a model of each fold, trained from Python."""
+    texts, labels = write_noise()
+    said = in_json(SWEEP)
+    generator, _ = np.random.default_rng(0).spawn(2)
+    folds = draw_stratified_folds(np.unique(labels, return_inverse=True)[1], 3, generator)
+    array = np.array(texts, object)
+    for trial in said["settings"]:
+        smoothing: Any = float(trial["setting"].get("smoothing", 0)) or "auto"
+        held_out, training = [], []
+        for is_training, is_test in folds:
+            model = TextClassifier(smoothing=smoothing).fit(array[is_training], labels[is_training])
+            held_out += (model.predict(array[is_test]) == labels[is_test]).tolist()
+            training += (model.predict(array[is_training]) == labels[is_training]).tolist()
+        assert trial["accuracy"] == pytest.approx(np.mean(held_out))
+        assert trial["training_accuracy"] == pytest.approx(np.mean(training))
+    first = said["settings"][0]
+    assert first["training_accuracy"] > first["accuracy"]
+    assert "training_accuracy" not in in_json(SWEEP.replace("--training-accuracy", ""))["chosen"]
+    assert " on training " in succeed(SWEEP).text
+
+
+def test_page_draws_training_accuracy_over_the_values_of_one_setting(tmp_path: Path) -> None:
+    write_noise()
+    said = in_json(SWEEP)
+    succeed(f"{SWEEP} --to page.html")
+    page = content("page.html").decode()
+    for trial in said["settings"]:
+        if trial["setting"]:
+            value = f"{float(trial['setting']['smoothing']):g}: {trial['accuracy'] * 100:.1f}"
+            assert f"<title>{value}\xa0% of held-out documents right" in page
+            assert f"{trial['training_accuracy'] * 100:.1f}\xa0% of training documents" in page
+    assert page.index("<title>0.01: ") < page.index("<title>1: ") < page.index("<title>10: ")
+    for options in ("--try ngrams=1,2", "--metric log-loss"):
+        succeed(f"{SWEEP} {options} --to other.html")
+        drawn = "Accuracy by setting" in content("other.html").decode()
+        assert drawn == options.startswith("--metric")
 
 
 def _predict_folds(oracle: Any, points: Any, labels: Any, folds: Any) -> Any:

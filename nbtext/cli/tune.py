@@ -69,6 +69,12 @@ class TuneOptions(shared_options.ModelOptions):
         default="accuracy",
         old_names="--for",
     )
+    training_accuracy: bool = declarations.option(
+        "--training-accuracy",
+        "Show also the accuracy of each model on its own training documents. If it is far higher "
+        "than the accuracy on held-out documents, the setting overfits.",
+        group="evaluation",
+    )
     updatable: bool = declarations.option(
         "--updatable",
         "Try only models that the commands update, forget and merge can change exactly.",
@@ -120,6 +126,7 @@ def command(
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
       nbtext tune corpora/service-desk/train --time-limit 3s --to settings.html
+      nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1 --training-accuracy --to alpha.html
     """
     from nbtext.cli.corpus import locate_documents, read_and_count
     from nbtext.evaluation.tuning import Clock, Search
@@ -146,6 +153,7 @@ def command(
         is_staged=options.is_staged,
         clock=Clock(max_seconds, start),
         jobs=processes.jobs or count_cores(),
+        scores_training=options.training_accuracy,
     )
     train_command = _format_train_command(documents, training, model_path)
     model = _run_search(search, options, train_command)

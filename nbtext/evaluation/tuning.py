@@ -146,6 +146,8 @@ class _CountedStage(NamedTuple):
     subsets: Subsets
     now: Callable[[], float]
     """Returns the time in seconds."""
+    scores_training: bool = False
+    """True to predict the training documents of each fold, too."""
 
 
 def run_trial(counted: _CountedStage, candidate: Candidate) -> Trial:
@@ -156,23 +158,34 @@ def run_trial(counted: _CountedStage, candidate: Candidate) -> Trial:
     """
     start = counted.now()
     trial = replace(counted.template, candidate=candidate)
-    held_out = HeldOutEvaluation(counted.subsets.table)
+    evaluated = HeldOutEvaluation(counted.subsets.table)
+    held_out_masks = []  # of each block
     try:
         settings = resolve_smoothing_terms(candidate.analysis)
         for training, test in counted.folds:
-            _, blocks = train_and_score(counted.subsets, settings, training, test)
+            scored = test | training if counted.scores_training else test
+            _, blocks = train_and_score(counted.subsets, settings, training, scored)
             for block in blocks:
-                held_out.add(block)
+                evaluated.add(block)
+                held_out_masks.append(test[block.rows])
     except UsageError as problem:
         return replace(trial, problem=candidate.locate_problem(problem))
+    is_held_out = np.concatenate(held_out_masks)
     predictions = HeldOutPredictions(
-        counted.rows[held_out.rows],
-        held_out.evaluation.documents,
-        held_out.has_known_label,
-        held_out.evaluation.posterior_type,
+        counted.rows[evaluated.rows],
+        evaluated.evaluation.documents,
+        evaluated.has_known_label,
+        evaluated.evaluation.posterior_type,
     )
-    seconds = (counted.now() - start) / trial.stage.n_folds
-    return replace(trial, predictions=predictions, seconds=seconds)
+    training_accuracy = None
+    if counted.scores_training:
+        training_accuracy = float(predictions.take(~is_held_out).scored.is_correct.mean())
+    return replace(
+        trial,
+        predictions=predictions.take(is_held_out),
+        training_accuracy=training_accuracy,
+        seconds=(counted.now() - start) / trial.stage.n_folds,
+    )
 
 
 @dataclass
@@ -191,6 +204,8 @@ class Search:
     """True to try settings in stages."""
     clock: Clock = field(default_factory=Clock)
     jobs: int = 1
+    scores_training: bool = False
+    """True to predict the training documents of each fold, too."""
 
     def __post_init__(self) -> None:
         fold_generator, sample_generator = np.random.default_rng(self.seed).spawn(2)
@@ -330,6 +345,7 @@ class Search:
             folds=Folds(self.folds[rows], stage.n_folds),
             subsets=Subsets(counts.table, counts.documents),
             now=self.clock.now,
+            scores_training=self.scores_training,
         )
 
     def _count(self, candidate: Candidate, rows: Ints) -> CorpusCounts:
@@ -419,6 +435,7 @@ class Search:
             "setting": trial.candidate.to_options(),
             "chosen": trial is self.chosen,
             **trial.metrics,
+            "training_accuracy": trial.training_accuracy,
             "p_value": trial.p_value,
             "better": trial.is_better,
             "documents": trial.stage.n_documents,
@@ -426,6 +443,8 @@ class Search:
             "folds": trial.stage.n_folds,
             "folds_in_all": self.n_folds,
         }
+        if not self.scores_training:
+            del row["training_accuracy"]
         if self.clock.seconds < inf:  # otherwise the result does not depend on time
             row["seconds"] = round(trial.seconds * trial.stage.n_folds, 3)
         row["command"] = shlex.join([*train_command, *trial.candidate.to_arguments()])

@@ -163,6 +163,9 @@ TRIAL_METRICS = {
 }
 """Titles and keys of the metrics of a trial. Only multi-label trials have ``micro_f1``."""
 
+TRAINING_ACCURACY = "training_accuracy"
+"""Key of the accuracy on the training documents, which only some trials have."""
+
 MAX_SETTING_CHARS = 24
 """If any setting has a longer description, the tables only show the metric to optimise."""
 
@@ -248,6 +251,8 @@ def _choose_trial_columns(
         is_shown = key == TUNING_METRICS[goal] or not has_long_settings
         if is_shown and key in chosen_trial:
             columns.append(Column(title, itemgetter(key), ".4f", placeholder="infinite"))
+    if TRAINING_ACCURACY in chosen_trial:
+        columns.append(Column("on training", itemgetter(TRAINING_ACCURACY), ".4f"))
     columns.append(Column("p", itemgetter("p_value"), ".3g", placeholder=" "))
     columns.append(Column("options", lambda trial: format_options(trial["setting"])))
     return columns

@@ -36,7 +36,7 @@ Y_LABEL_GAP = 8
 """Pixels between a plot and the labels on its left."""
 
 
-class _Plot(NamedTuple):
+class Plot(NamedTuple):
     """The area of a plot in its chart. Coordinates are in pixels, and y grows downwards."""
 
     left: float
@@ -68,42 +68,42 @@ class _Plot(NamedTuple):
     def draw_horizontal_line(self, css_class: str, value: float) -> Markup:
         """Draw a line over the whole width at a value."""
         y = self.get_y(value)
-        return _draw_line(css_class, self.left, y, self.get_x(1), y)
+        return draw_line(css_class, self.left, y, self.get_x(1), y)
 
     def draw_vertical_line(self, css_class: str, proportion: float) -> Markup:
         """Draw a line over the whole height at a proportion of the width."""
         x = self.get_x(proportion)
-        return _draw_line(css_class, x, self.top, x, self.bottom)
+        return draw_line(css_class, x, self.top, x, self.bottom)
 
     def draw_y_label(self, value: float, text: str, offset: float = 4) -> Markup:
         """Write a text left of the plot, its baseline ``offset`` pixels below a value.
 
         The default offset centres the text on the value.
         """
-        return _draw_text("y", self.left - Y_LABEL_GAP, self.get_y(value) + offset, text)
+        return draw_text("y", self.left - Y_LABEL_GAP, self.get_y(value) + offset, text)
 
     def draw_whisker(self, x: float, interval: Interval) -> Markup:
         """Draw an interval of values as a vertical line."""
         low, high = interval
-        return _draw_line("whisker", x, self.get_y(low), x, self.get_y(high))
+        return draw_line("whisker", x, self.get_y(low), x, self.get_y(high))
 
     def draw_quarter_labels(self, offset: float) -> list[Markup]:
         """Write the quarters of the width in per cent, ``offset`` pixels below the plot."""
         y = self.bottom + offset
         return [
-            _draw_text("x", self.get_x(quarter), y, format_percent(quarter, decimals=0))
+            draw_text("x", self.get_x(quarter), y, format_percent(quarter, decimals=0))
             for quarter in QUARTERS
         ]
 
 
-RELIABILITY_PLOT = _Plot(left=46.0, top=12.0, width=280.0, height=280.0)
-COUNT_PLOT = _Plot(left=46.0, top=310.0, width=280.0, height=44.0)
+RELIABILITY_PLOT = Plot(left=46.0, top=12.0, width=280.0, height=280.0)
+COUNT_PLOT = Plot(left=46.0, top=310.0, width=280.0, height=44.0)
 """The number of documents per bin, below the reliability plot."""
 
 RELIABILITY_SIZE = "340 380"
 """Width and height of the chart with these two plots and their labels."""
 
-CURVE_PLOT = _Plot(left=46.0, top=12.0, width=560.0, height=240.0)
+CURVE_PLOT = Plot(left=46.0, top=12.0, width=560.0, height=240.0)
 """A learning curve or a risk curve."""
 
 CURVE_SIZE = "620 284"
@@ -112,7 +112,7 @@ CURVE_SIZE = "620 284"
 X_LABEL_OFFSET = 20
 """Pixels from the bottom of this plot to the baseline of the labels below."""
 
-DISTANCE_PLOT = _Plot(left=46.0, top=12.0, width=280.0, height=160.0)
+DISTANCE_PLOT = Plot(left=46.0, top=12.0, width=280.0, height=160.0)
 """The distances of runs."""
 
 DISTANCE_SIZE = "340 184"
@@ -147,7 +147,7 @@ def draw_bar(value: float, title: str, interval: Interval | None = None) -> Mark
     whisker = NO_MARKUP
     if interval is not None:
         low, high = interval
-        whisker = _draw_line("whisker", low * BAR_WIDTH, middle, high * BAR_WIDTH, middle)
+        whisker = draw_line("whisker", low * BAR_WIDTH, middle, high * BAR_WIDTH, middle)
     bar = format_html(
         '<title>{title}</title><rect class="track" width="{full_width}" height="{height}"></rect>'
         '<rect class="value" width="{width}" height="{height}"></rect>{whisker}',
@@ -174,10 +174,10 @@ def draw_dots(
 
     whisker = NO_MARKUP
     if interval is not None:
-        whisker = _draw_line("whisker", get_x(interval[0]), middle, get_x(interval[1]), middle)
+        whisker = draw_line("whisker", get_x(interval[0]), middle, get_x(interval[1]), middle)
     # A line without length and with round ends is a dot that does not stretch.
-    dots = [_draw_line("dot", get_x(value), middle, get_x(value), middle) for value in values]
-    track = _draw_line("track", 0.0, middle, BAR_WIDTH, middle)
+    dots = [draw_line("dot", get_x(value), middle, get_x(value), middle) for value in values]
+    track = draw_line("track", 0.0, middle, BAR_WIDTH, middle)
     return draw_stretching_picture("dots", join_markup((track, whisker, *dots)))
 
 
@@ -209,15 +209,15 @@ def draw_reliability_diagram(bins: Sequence[ReliabilityBin], series: str, label:
         plot.get_point(bin_.confidence or 0.0, bin_.accuracy or 0.0)  # None in empty bins only
         for bin_ in filled_bins
     ]
-    return _draw_chart(
+    return draw_chart(
         series,
         RELIABILITY_SIZE,
         label,
         (plot.draw_horizontal_line("grid", quarter) for quarter in QUARTERS),
         (plot.draw_vertical_line("grid", quarter) for quarter in QUARTERS),
         (plot.draw_y_label(quarter, format_percent(quarter, decimals=0)) for quarter in QUARTERS),
-        _draw_line("ideal", plot.left, plot.bottom, plot.get_x(1), plot.top),
-        _draw_shape("polyline", "path", points),
+        draw_line("ideal", plot.left, plot.bottom, plot.get_x(1), plot.top),
+        draw_shape("polyline", "path", points),
         COUNT_PLOT.draw_horizontal_line("base", 0),
         COUNT_PLOT.draw_y_label(1, f"{max_documents:,}", offset=8),
         COUNT_PLOT.draw_y_label(0, "0", offset=1),
@@ -301,8 +301,8 @@ def draw_learning_curve(
         _draw_log_axis(plot, min_documents, max_documents),
         accuracy,
         other_curves=(
-            _draw_shape("polyline", "second", macro_f1),
-            _draw_shape("polyline", "third", training_accuracy),
+            draw_shape("polyline", "second", macro_f1),
+            draw_shape("polyline", "third", training_accuracy),
         ),
         forecast=ring,
     )
@@ -320,7 +320,7 @@ def _describe_point(point: CurvePoint) -> str:
 
 
 def _draw_log_axis(
-    plot: _Plot, min_documents: int, max_documents: int
+    plot: Plot, min_documents: int, max_documents: int
 ) -> tuple[list[Markup], list[Markup]]:
     """Return vertical grid lines and labels of a logarithmic axis of numbers of documents.
 
@@ -336,12 +336,12 @@ def _draw_log_axis(
         is_minor = has_powers and not _is_power_of_ten(tick)
         x = plot.get_x(to_proportion(tick))
         css_class = "x minor" if is_minor else "x"
-        labels.append(_draw_text(css_class, x, plot.bottom + X_LABEL_OFFSET, f"{tick:,}"))
+        labels.append(draw_text(css_class, x, plot.bottom + X_LABEL_OFFSET, f"{tick:,}"))
     return lines, labels
 
 
 def _draw_forecast(
-    forecast: Forecast, plot: _Plot, curve_end: tuple[float, float], centre: tuple[float, float]
+    forecast: Forecast, plot: Plot, curve_end: tuple[float, float], centre: tuple[float, float]
 ) -> Markup:
     """Draw a forecast as a ring with its interval, and a dashed line from the curve to the ring."""
     x, y = centre
@@ -354,7 +354,7 @@ def _draw_forecast(
         f"95\u00a0% interval {format_interval(forecast.interval, '%')}"
     )
     template = '<g><title>{}</title>{}{}<circle class="ring" cx="{}" cy="{}" r="5"></circle></g>'
-    return format_html(template, title, _draw_line("ahead", *curve_end, x, y), whisker, x, y)
+    return format_html(template, title, draw_line("ahead", *curve_end, x, y), whisker, x, y)
 
 
 def draw_risk_curve(points: Sequence[RiskPoint], label: str) -> Markup:
@@ -393,7 +393,7 @@ class _MainCurvePoint(NamedTuple):
 
 def _draw_curve(
     label: str,
-    plot: _Plot,
+    plot: Plot,
     levels: Sequence[float],
     x_axis: object,
     points: Sequence[_MainCurvePoint],
@@ -413,19 +413,62 @@ def _draw_curve(
         format_html(template, point.title, x, y)
         for point, (x, y) in zip(points, coordinates, strict=True)
     )
-    return _draw_chart(
+    return draw_chart(
         "curve",
         CURVE_SIZE,
         label,
         (plot.draw_horizontal_line("grid", level) for level in levels),
         (plot.draw_y_label(level, format_percent(level, decimals=0)) for level in levels),
         x_axis,
-        _draw_shape("polygon", "band", lower_edge + upper_edge[::-1]),  # there and back
+        draw_shape("polygon", "band", lower_edge + upper_edge[::-1]),  # there and back
         other_curves,
-        _draw_shape("polyline", "first", coordinates),
+        draw_shape("polyline", "first", coordinates),
         forecast,
         dots,
     )
+
+
+class SettingPoint(NamedTuple):
+    """A point of `draw_setting_curve`."""
+
+    value: float
+    """Value of the setting, above 0."""
+    accuracy: float
+    """On held-out documents."""
+    interval: Interval
+    training_accuracy: float
+
+
+def draw_setting_curve(points: Sequence[SettingPoint], label: str) -> Markup:
+    """Draw the accuracy on held-out and on training documents by the value of a setting.
+
+    ``points`` have rising values. The axis of values is logarithmic, with a label at each point.
+    The axis of accuracies reaches from tenth to tenth.
+    """
+    ends = [end for point in points for end in (*point.interval, point.training_accuracy)]
+    min_value = floor(10 * min(ends)) / 10
+    max_value = ceil(10 * max(ends)) / 10
+    plot = CURVE_PLOT._replace(min_value=min_value, value_range=max(max_value - min_value, 0.1))
+    levels = [min_value + step / 10 for step in range(round(plot.value_range * 10) + 1)]
+    to_proportion = make_log_scale(points[0].value, points[-1].value)
+    axis = []
+    held_out = []
+    training = []
+    for index, point in enumerate(points):
+        x = to_proportion(point.value)
+        title = (
+            f"{point.value:g}: {format_percent(point.accuracy)} of held-out documents right, "
+            f"95\u00a0% interval {format_interval(point.interval, '%')}; "
+            f"{format_percent(point.training_accuracy)} of training documents"
+        )
+        held_out.append(_MainCurvePoint(x, point.accuracy, point.interval, title))
+        training.append(plot.get_point(x, point.training_accuracy))
+        axis.append(plot.draw_vertical_line("grid", x))
+        css_class = "x minor" if index % 2 else "x"
+        y = plot.bottom + X_LABEL_OFFSET
+        axis.append(draw_text(css_class, plot.get_x(x), y, f"{point.value:g}"))
+    training_curve = draw_shape("polyline", "second", training)
+    return _draw_curve(label, plot, levels, axis, held_out, other_curves=training_curve)
 
 
 class DistancePoint(NamedTuple):
@@ -467,7 +510,7 @@ def draw_distances(
                 radius,
             )
         )
-    return _draw_chart(
+    return draw_chart(
         "distances",
         DISTANCE_SIZE,
         label,
@@ -515,7 +558,7 @@ def _is_power_of_ten(tick: int) -> bool:
     return str(tick).startswith("1")
 
 
-def _draw_chart(css_class: str, size: str, label: str, *elements: object) -> Markup:
+def draw_chart(css_class: str, size: str, label: str, *elements: object) -> Markup:
     """Return a chart. Each element covers the elements before it."""
     return format_html(
         '<svg class="chart {}" viewBox="0 0 {}" role="img" aria-label="{}">{}</svg>',
@@ -526,17 +569,19 @@ def _draw_chart(css_class: str, size: str, label: str, *elements: object) -> Mar
     )
 
 
-def _draw_line(css_class: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+def draw_line(css_class: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    """Return a line between two points."""
     return format_html(
         '<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"></line>', css_class, x1, y1, x2, y2
     )
 
 
-def _draw_text(css_class: str, x: float, y: float, text: str) -> Markup:
+def draw_text(css_class: str, x: float, y: float, text: str) -> Markup:
+    """Return a text with its baseline at y. The CSS class sets the alignment."""
     return format_html('<text class="{}" x="{}" y="{}">{}</text>', css_class, x, y, text)
 
 
-def _draw_shape(name: str, css_class: str, points: Iterable[tuple[float, float]]) -> Markup:
+def draw_shape(name: str, css_class: str, points: Iterable[tuple[float, float]]) -> Markup:
     """Return a ``polygon`` or ``polyline``, no markup without points."""
     coordinates = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
     if not coordinates:

@@ -6,6 +6,7 @@ the sections of `nbtext report` on evaluated documents.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import format_quantity
@@ -14,6 +15,7 @@ from nbtext.metrics.outcomes import METRICS
 from nbtext.metrics.results import ProbabilityResult
 from nbtext.report.comparisons import (
     DRIFT_METRIC_TITLES,
+    TRAINING_ACCURACY,
     TRIAL_METRICS,
     describe_choice,
     format_options,
@@ -31,7 +33,14 @@ from nbtext.report.output_formats import (
     format_number,
     shorten_middle,
 )
-from nbtext.report.page.charts import DistancePoint, draw_bar, draw_distances, draw_dots
+from nbtext.report.page.charts import (
+    DistancePoint,
+    SettingPoint,
+    draw_bar,
+    draw_distances,
+    draw_dots,
+    draw_setting_curve,
+)
 from nbtext.report.page.markup import (
     MAX_PAGE_LABEL_CHARS,
     NO_MARKUP,
@@ -85,15 +94,15 @@ CURVE_COLUMNS: Sequence[Column[CurvePoint]] = (
 
 def build_learning_curve_page(curve: LearningCurve, command: str) -> str:
     """Return the page of a learning curve. ``command`` is the command line."""
-    numbers = _format_number_table("Numbers of the curve", CURVE_COLUMNS, curve.points)
+    numbers = format_number_table("Numbers of the curve", CURVE_COLUMNS, curve.points)
     sections = [
         make_section("learning", "Learning", "Accuracy by documents", format_learning_curve(curve)),
         make_section("numbers", "Numbers", "Numbers", numbers),
     ]
-    return _build_result_page("Learning curve", sections, command)
+    return build_result_page("Learning curve", sections, command)
 
 
-def _build_result_page(title: str, sections: Iterable[Section], command: str) -> str:
+def build_result_page(title: str, sections: Iterable[Section], command: str) -> str:
     """Return a page that ends with the command line and the version of nbtext."""
     provenance = format_description_list((("command", command), ("nbtext", __version__)))
     made = make_section("made", "How made", "How it was made", provenance)
@@ -105,7 +114,7 @@ def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _format_number_table(
+def format_number_table(
     caption: str, columns: Sequence[Column[Record]], records: Iterable[Record]
 ) -> Markup:
     """Return a table of numbers that can be scrolled."""
@@ -128,11 +137,70 @@ def build_trials_page(
     )
     sections = [make_section("choice", "Choice", "Choice", content)]
     intervals_by_rank = dict(enumerate(intervals, start=1))
+    curve = _format_setting_curve(result, intervals_by_rank)
+    if curve is not None:
+        sections.append(make_section("learning", "Overfitting", "Accuracy by setting", curve))
     for number, (title, trials) in enumerate(list_stages(result), start=1):
         table = _format_trials(trials, intervals_by_rank, result["metric"], title)
         name = f"Stage {number}"
         sections.append(make_section(f"stage-{number}", name, _capitalize(title), table))
-    return _build_result_page("Settings of training", sections, command)
+    return build_result_page("Settings of training", sections, command)
+
+
+MAX_CURVE_SETTINGS = 16
+"""Number of values of a setting whose labels fit below a curve."""
+
+
+def _format_setting_curve(
+    result: Mapping[str, Any], intervals: Mapping[int, Interval | None]
+) -> Markup | None:
+    """Return the accuracies by the value of the setting that was tried, on a logarithmic axis.
+
+    Return None unless accuracies on training documents were measured for two or more numbers above
+    0 of a single setting. ``intervals`` by rank are those of the metric to optimise.
+    """
+    [(_, trials), *_] = list_stages(result)
+    points = {}
+    names = set()
+    for trial in trials:
+        names.update(trial["setting"])
+        value = _parse_positive_number(*trial["setting"].values())
+        if value is not None and trial.get(TRAINING_ACCURACY) is not None:
+            accuracy = trial["accuracy"]
+            interval = None
+            if result["metric"] == "accuracy":
+                interval = intervals[trial["rank"]]
+            points[value] = SettingPoint(
+                value, accuracy, interval or (accuracy, accuracy), trial[TRAINING_ACCURACY]
+            )
+    if len(names) != 1 or not 2 <= len(points) <= MAX_CURVE_SETTINGS:
+        return None
+    [name] = names
+    label = f"Accuracy on held-out and on training documents by {name}"
+    legend = format_html(
+        '<figcaption><span class="key first">held-out documents</span>'
+        '<span class="key second">training documents</span></figcaption>'
+    )
+    note = format_note(
+        "Held-out documents were predicted by models of the other folds, training documents by "
+        "models that were trained on them. A large distance is overfitting. {}The horizontal axis "
+        "is the value of {}, with equal steps for equal factors.",
+        "The band is the 95\u00a0% interval. " if result["metric"] == "accuracy" else "",
+        name,
+    )
+    curve = draw_setting_curve([points[value] for value in sorted(points)], label)
+    return format_html("{}<figure>{}{}</figure>", note, legend, curve)
+
+
+def _parse_positive_number(*texts: str) -> float | None:
+    """Return the number of a single text, or None if it is not a finite number above 0."""
+    if len(texts) != 1:
+        return None
+    try:
+        number = float(texts[0])
+    except ValueError:
+        return None
+    return number if 0 < number < inf else None
 
 
 def _format_trials(
@@ -140,8 +208,9 @@ def _format_trials(
 ) -> Markup:
     """Return the settings of a stage, with the metric ``goal`` as a dot and its interval."""
     key = TUNING_METRICS[goal]
+    all_metrics = {**TRIAL_METRICS, "on training": TRAINING_ACCURACY}
     other_metrics = {
-        name: other for name, other in TRIAL_METRICS.items() if other != key and other in trials[0]
+        name: other for name, other in all_metrics.items() if other != key and other in trials[0]
     }
     ends = [value for trial in trials for value in intervals[trial["rank"]] or ()]
     low = min(ends, default=0.0)
@@ -234,7 +303,7 @@ def build_prevalence_page(result: PrevalenceResult, column: str | None, command:
             cards,
         )
         sections.append(make_section("groups", "Groups", f"Proportions by {column}", content))
-    return _build_result_page("Class proportions", sections, command)
+    return build_result_page("Class proportions", sections, command)
 
 
 def _find_scale(proportions: Iterable[ClassProportion]) -> float:
@@ -341,7 +410,7 @@ def build_drift_page(
         make_section("drift", "Drift", "Distances from the training documents", charts),
         make_section("runs", "Runs", "Runs", make_scrollable(table, "Distances of the runs")),
     ]
-    return _build_result_page("Drift", sections, command)
+    return build_result_page("Drift", sections, command)
 
 
 def _format_distances(
@@ -424,7 +493,7 @@ def build_cross_validation_page(
         make_section("intervals", "Intervals", "Metrics with intervals", intervals),
         *other_sections,
     ]
-    return _build_result_page(data.title, sections, command)
+    return build_result_page(data.title, sections, command)
 
 
 def _format_folds(result: EvaluationResult, folds: FoldsResult) -> Markup:
@@ -455,7 +524,7 @@ def _format_folds(result: EvaluationResult, folds: FoldsResult) -> Markup:
             "of the metric of all documents."
         ),
         make_scrollable(format_html_table(caption, headings, rows, bars=True), caption),
-        _format_number_table("Folds", columns, folds.each),
+        format_number_table("Folds", columns, folds.each),
     )
 
 
