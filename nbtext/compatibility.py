@@ -46,6 +46,7 @@ from nbtext.traits import (
     ONE_SOURCE,
     ONE_TEXT,
     OUTPUT_ROWS,
+    PAGE_DETAILS,
     POOL,
     POSTERIOR,
     PRIOR,
@@ -432,6 +433,12 @@ COMMAND_OPTION_GROUPS = {
         OptionGroup(
             ("--criteria", "--term", "--thresholds", "--perplexity"), needs={RANKING_DETAILS}
         ),
+        OptionGroup(("--regions",), requires_any=("--to",)),
+        OptionGroup(("--to",), lacks={PAGE_DETAILS}, requires_any=("--term", "--regions")),
+        OptionGroup(
+            ("--criteria", "--class", "--thresholds", "--perplexity"), needs={PAGE_DETAILS}
+        ),
+        *_PAGE_GROUPS,
     ),
     "label": (
         OptionGroup(

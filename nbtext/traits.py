@@ -134,6 +134,7 @@ CONTRIBUTIONS = Trait("contributions", reason="the output shows changes of the d
 CONTRASTS = Trait("contrasts", reason="the calculation is a text with all classes")
 ONE_MODE = Trait("mode", reason="only one of them is possible")
 OUTPUT_ROWS = Trait("rows", reason="only one of them can set the format")
+PAGE_DETAILS = Trait("page", reason="the page shows only --term and --regions")
 RANKING_DETAILS = Trait("ranking", reason="the rows are only the terms of --information")
 TEXT_ONLY = Trait(
     "alone",

@@ -89,6 +89,8 @@ FORMULAS = {
     "Bernoulli and Beta, posterior mean": "classifiers.bernoulli.beta_mean",
     "Bernoulli and Beta, MAP": "classifiers.bernoulli.beta_mode",
     "Bernoulli, log odds in more than two classes": "inspection.overview.ClassLogOdds",
+    "posterior after n observations of the proportion p": "inspection.posteriors.make_growth",
+    "prior of a term's probability": "language_model.dirichlet.compute_beta_priors",
     "information of a term": "inspection.terms.rank_next_terms",
     "seed words (`--seeds`)": "counts.statistics.count_seeds",
     "perplexity": "language_model.measures.perplexity",

@@ -213,14 +213,19 @@ class BernoulliNaiveBayes(LabelClassifier):
         For the estimate ``map`` a and b are the pseudo-counts plus 1, because the mode of
         Beta(a, b) subtracts 1. Under maximum likelihood, which has no prior, both results are nan.
         """
+        a, b = self.compute_priors(terms)
+        term_documents = self._count_documents(terms)
+        absent_documents = self.training.statistics.class_documents - term_documents
+        return term_documents + a, absent_documents + b
+
+    def compute_priors(self, terms: Ints) -> tuple[Floats, Floats]:
+        """Return a and b of the Beta prior of θ_jk, both of shape (n, 1)."""
         estimate = self.training.settings.estimate
         mode_shift = 1.0 if estimate == "map" else 0.0
         if estimate == "ml":
             mode_shift = np.nan
         presence, absence = self.compute_pseudo_counts(terms)
-        term_documents = self._count_documents(terms)
-        absent_documents = self.training.statistics.class_documents - term_documents
-        return term_documents + (presence + mode_shift), absent_documents + (absence + mode_shift)
+        return presence + mode_shift, absence + mode_shift
 
     def compute_pseudo_counts(self, terms: Ints) -> tuple[Floats, Floats]:
         """Return the pseudo-counts of presence and of absence, both of shape (n, 1)."""
@@ -274,6 +279,7 @@ def get_coin_probabilities(classifier: BernoulliNaiveBayes) -> TermProbabilities
         selected=classifier.get_scored_terms(),
         compute_probability=classifier.compute_probability,
         compute_posteriors=classifier.compute_posteriors,
+        compute_priors=classifier.compute_priors,
         compute_absence_probability=classifier.compute_absence_probability,
     )
 

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.fast_dataclasses import dataclass
-from nbtext.language_model.dirichlet import LanguageModels, compute_beta_posteriors
+from nbtext.language_model.dirichlet import (
+    LanguageModels,
+    compute_beta_posteriors,
+    compute_beta_priors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,6 +49,8 @@ class TermProbabilities:
 
     Both are nan where a term has no posterior. None if the counts are not whole numbers.
     """
+    compute_priors: Callable[[Ints], tuple[Floats, Floats]] | None = None
+    """Returns a and b of the priors Beta(a, b) of terms, both of shape (n, 1), or nan."""
     compute_absence_probability: TermFunction | None = None
     """Returns 1 − probability. None for language models."""
     compute_corpus_probability: TermFunction | None = None
@@ -67,6 +73,7 @@ class TermProbabilities:
             selected=models.selected,
             compute_probability=models.compute_probability,
             compute_posteriors=_make_posterior_function(models),
+            compute_priors=partial(compute_beta_priors, models),
         )
 
     @classmethod
@@ -89,6 +96,7 @@ class TermProbabilities:
             selected=np.array([True]),
             compute_probability=compute_probability,
             compute_posteriors=_make_posterior_function(models, pseudo_counts),
+            compute_priors=partial(compute_beta_priors, models, unseen_pseudo_counts=pseudo_counts),
         )
 
 

@@ -64,6 +64,12 @@ class InspectOptions(shared_options.ModelOptions):
         type=shared_options.NumberPerClass(0, 1, open_ends=True),
     )
     by_class: bool = shared_options.per_class_field()
+    regions: bool = declarations.option(
+        "--regions",
+        "With --to: draw the regions in which the model predicts each class, for a model of two "
+        "numeric columns without text.",
+        group="model",
+    )
     held_out: tuple[str, ...] = declarations.common_option(
         "--perplexity",
         "Show the perplexity of each class on its documents in CORPUS, which should not be "
@@ -77,6 +83,11 @@ class InspectOptions(shared_options.ModelOptions):
         "table json tsv csv jsonl", "tsv, csv and jsonl are the ranking of --information."
     )
     excel_safe: bool = shared_options.excel_safe_field()
+    to: str | None = shared_options.to_field(
+        "Write a page of HTML to FILE, with charts of --term (prior, likelihood and posterior as "
+        "the data grow) and of --regions.",
+        shared_options.PAGE_START,
+    )
     all: bool = shared_options.all_field(
         "Show all settings, and how the model was made. Without --all, the table has only settings "
         "that differ from their default. json always has all.",
@@ -111,6 +122,7 @@ def command(options: InspectOptions) -> None:
       nbtext inspect --model topics.joblib --output json
       nbtext inspect --class permits-and-planning --limit 20
       nbtext inspect --class permits-and-planning --information --output csv
+      nbtext inspect --term bin --to posterior.html
       nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
     """
@@ -123,6 +135,9 @@ def command(options: InspectOptions) -> None:
         options.output, is_excel_safe=options.excel_safe
     )
     model = shared_options.load_model(options.model_path)
+    if options.to is not None:
+        _write_page(options, options.to, model)
+        return
     details = _collect_details(options, model)
     if options.output == "json":
         record = to_json_values(overview.build_overview(model, options.limit))
@@ -172,6 +187,24 @@ def _collect_details(options: InspectOptions, model: TextClassifier) -> dict[str
         perplexities = _compute_perplexities(options, model)
         details["perplexity"] = perplexities, models.print_perplexities
     return details
+
+
+def _write_page(options: InspectOptions, path: str, model: TextClassifier) -> None:
+    """Write the page of ``--to``, with the charts of ``--term`` and ``--regions``."""
+    from nbtext.cli.corpus import check_output_file
+    from nbtext.inspection.posteriors import describe_growth
+    from nbtext.inspection.regions import find_regions
+    from nbtext.inspection.terms import collect_word_details
+    from nbtext.report.page.markup import write_html
+    from nbtext.report.page.model_page import build_model_page
+
+    check_output_file(path, "--to", [options.model_path])
+    growth_by_term = {}
+    if options.words:
+        growth_by_term = describe_growth(collect_word_details(model, options.words))
+    regions = find_regions(model) if options.regions else None
+    command_line = shared_options.format_command_line()
+    write_html(path, build_model_page(growth_by_term, regions, command_line))
 
 
 def _print_detail(detail: _Detail) -> None:

@@ -157,6 +157,8 @@ class TermInClass:
     """The credible interval of the probability. None without a posterior."""
     posterior: list[float] | None
     """a and b of the posterior Beta(a, b) of the probability, or None without a posterior."""
+    prior: list[float] | None
+    """a and b of its prior, the same in each class. None without a posterior."""
 
 
 @dataclass(frozen=True)
@@ -283,12 +285,16 @@ def _get_term_details(
     is_selected = is_unseen or bool(probabilities.selected[term])
     class_probabilities: list[float | None] = [None for _ in statistics.classes]
     a, b = np.full((2, statistics.n_classes), np.nan)
+    prior_parameters = np.full((1, 2), np.nan)
     if is_selected:
         class_probabilities = probabilities.compute_probability(terms)[0].tolist()
         if probabilities.compute_posteriors is not None:
             [a], [b] = probabilities.compute_posteriors(terms)
+        if probabilities.compute_priors is not None:
+            prior_parameters = np.hstack(probabilities.compute_priors(terms))
     intervals = _replace_nonfinite(compute_beta_intervals(a, b))
     posteriors = _replace_nonfinite(np.column_stack((a, b)))
+    [prior] = _replace_nonfinite(prior_parameters)
     # The sums over no terms are 0.
     counts = statistics.get_dense_counts(terms).sum(axis=0)
     documents = statistics.get_dense_documents(terms).sum(axis=0)
@@ -299,6 +305,7 @@ def _get_term_details(
             probability=class_probabilities[k],
             interval=intervals[k],
             posterior=posteriors[k],
+            prior=None if posteriors[k] is None else prior,
         )
         for k, label in enumerate(statistics.classes)
     }

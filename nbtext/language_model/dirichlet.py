@@ -459,6 +459,23 @@ def compute_beta_bin_probabilities(a: float, b: float, edges: Floats) -> Floats:
     return np.diff(betainc(a, b, edges))
 
 
+def compute_beta_priors(
+    models: LanguageModels, terms: Ints, unseen_pseudo_counts: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return a and b of the prior Beta(a, b) of φ_jk, both of shape (n, 1).
+
+    With ``unseen_pseudo_counts``, shape (n, 1), return the priors of unseen outcomes, and ignore
+    ``terms``. Both are nan under maximum likelihood.
+    """
+    if unseen_pseudo_counts is None:
+        unseen_pseudo_counts = models.compute_pseudo_counts(terms)[:, np.newaxis]
+    if models.estimate == "ml":
+        no_prior = np.full(unseen_pseudo_counts.shape, np.nan)
+        return no_prior, no_prior
+    a = unseen_pseudo_counts + models.mode_shift
+    return a, models.pseudo_tokens + models.mode_shift * models.n_outcomes - a
+
+
 def compute_beta_posteriors(
     models: LanguageModels, terms: Ints, unseen_pseudo_counts: Floats | None = None
 ) -> tuple[Floats, Floats]:
