@@ -83,10 +83,9 @@ class InspectOptions(shared_options.ModelOptions):
         "table json tsv csv jsonl", "tsv, csv and jsonl are the ranking of --information."
     )
     excel_safe: bool = shared_options.excel_safe_field()
-    to: str | None = shared_options.to_field(
+    to: str | None = shared_options.page_field(
         "Write a page of HTML to FILE, with charts of --term (prior, likelihood and posterior as "
-        "the data grow) and of --regions.",
-        shared_options.PAGE_START,
+        "the data grow) and of --regions."
     )
     all: bool = shared_options.all_field(
         "Show all settings, and how the model was made. Without --all, the table has only settings "

@@ -271,9 +271,9 @@ def to_field(text: str, own_start: bytes = b"", **attributes: Any) -> Any:
     )
 
 
-def page_field() -> Any:
+def page_field(text: str = "Write a page of HTML to FILE, with charts.") -> Any:
     """Declare the field of ``--to`` of a command that can write its result as a page."""
-    return to_field("Write a page of HTML to FILE, with charts.", PAGE_START)
+    return to_field(text, PAGE_START)
 
 
 def format_command_line() -> str:
