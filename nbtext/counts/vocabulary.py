@@ -36,13 +36,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nbtext.type_names import Ints, Keys, Mask, Names
+    from nbtext.type_names import AnyArray, Ints, Keys, Mask, Names
 
 BLOCK_TERMS = 1 << 16
 """Number of terms copied at once. Copying takes 8 bytes of memory for each byte of the terms."""
 
 COMPARED_BYTES = 16
 """Number of first bytes by which terms are sorted in numpy. Few terms are longer."""
+
+KEY_BYTES = 8
+"""Number of bytes that are compared as one integer."""
+
+MAX_KEY_OFFSET = 32
+"""Number of first bytes that are compared as integers."""
+
+_LAST_BYTES = np.array([(1 << 8 * n_bytes) - 1 for n_bytes in range(KEY_BYTES + 1)], np.uint64)
+"""For each number of bytes an integer whose last bytes are 255, and all other bytes 0."""
 
 DICTIONARY_TERMS_PER_BISECTION = 16
 """Number of terms that a dictionary can take in during one bisection."""
@@ -379,6 +388,36 @@ def argsort_terms(text: bytes, bounds: Ints) -> tuple[Ints, Mask]:
             previous == term for (previous, _), (term, _) in pairwise(terms)
         ]
     return order, is_repeated
+
+
+def are_sorted_terms(text: bytes, bounds: Ints) -> bool:
+    """Return whether terms are distinct and sorted by their bytes.
+
+    Neighbours are compared as integers of `KEY_BYTES` bytes, and become Python objects only if
+    their first `MAX_KEY_OFFSET` bytes are equal.
+    """
+    padded_text = text + bytes(KEY_BYTES)
+    # One key starts at each byte, so keys overlap.
+    text_keys = np.ndarray(len(text) + 1, f">u{KEY_BYTES}", padded_text, strides=(1,))
+    first_terms = np.arange(bounds.size - 2)
+    for offset in range(0, MAX_KEY_OFFSET, KEY_BYTES):
+        first_keys = _take_keys(text_keys, bounds, first_terms, offset)
+        second_keys = _take_keys(text_keys, bounds, first_terms + 1, offset)
+        if np.any(first_keys > second_keys):
+            return False
+        first_terms = first_terms[first_keys == second_keys]
+
+    edges = bounds[np.add.outer(first_terms, np.arange(3))].tolist()
+    return all(text[start:middle] < text[middle:end] for start, middle, end in edges)
+
+
+def _take_keys(text_keys: AnyArray, bounds: Ints, terms: Ints, offset: int) -> Keys:
+    """Return the bytes of some terms from ``offset`` on as integers, 0 after their end, (n,)."""
+    starts = bounds[terms] + offset
+    ends = bounds[terms + 1]
+    n_missing_bytes = np.clip(KEY_BYTES - (ends - starts), 0, KEY_BYTES).astype(np.uint64)
+    keys = text_keys[np.minimum(starts, ends)].astype(np.uint64)
+    return keys & ~_LAST_BYTES[n_missing_bytes]
 
 
 def _take_first_bytes(text: bytes, bounds: Ints) -> NDArray[np.bytes_]:

@@ -29,7 +29,7 @@ from nbtext.counts.documents import (
 )
 from nbtext.counts.matrix import DocumentTermMatrix
 from nbtext.counts.statistics import SeedTerm, SeedTerms, build_count_weights
-from nbtext.counts.vocabulary import Vocabulary, argsort_terms, mask_categories
+from nbtext.counts.vocabulary import Vocabulary, are_sorted_terms, mask_categories
 from nbtext.document_fields import COUNT_LIMIT, MAX_NUMBER, MIN_NUMBER, WEIGHT_UNIT, Attributes
 from nbtext.errors import ModelError, UsageError, malformed_model_error, require_valid_model
 from nbtext.fitted_model import (
@@ -922,11 +922,7 @@ def _decode_vocabulary(contents: ArrayContents) -> Vocabulary:
     ngram_keys = contents["ngrams"]
     bounds = find_row_bounds(text, contents["term_lengths"], "terms")
     n_single_terms = bounds.size - 1
-    order, is_repeated = argsort_terms(text, bounds)
-    require_valid_model(
-        np.all(order[1:] > order[:-1]) and not is_repeated.any(),
-        "its terms are not sorted and distinct",
-    )
+    require_valid_model(are_sorted_terms(text, bounds), "its terms are not sorted and distinct")
     prefixes, last_terms = unpair(ngram_keys)
     require_valid_model(
         np.all(ngram_keys[1:] > ngram_keys[:-1]), "its n-grams are not sorted and distinct"
