@@ -24,6 +24,7 @@ from nbtext.traits import (
     ATTRIBUTES,
     BACKGROUND,
     CALIBRATED,
+    CHOICES,
     CONTRASTS,
     CONTRIBUTIONS,
     COUNT_SUMS,
@@ -362,6 +363,12 @@ _PAGE_GROUPS = (
 )
 """The groups of commands that write a page instead of rows."""
 
+_QUICK_GROUPS = (
+    OptionGroup(("--quick",), needs={CHOICES}),
+    OptionGroup(("--unlabelled", "--drop-unlabelled"), lacks={CHOICES}),
+)
+"""The groups of commands that change a model."""
+
 COMMAND_OPTION_GROUPS = {
     "classify": (
         OptionGroup(("--batch",), requires_any=("--lines",)),
@@ -421,6 +428,7 @@ COMMAND_OPTION_GROUPS = {
             needs={CONTRASTS},
         ),
     ),
+    "forget": _QUICK_GROUPS,
     "inspect": (
         OptionGroup(("--by-class",), requires_any=("--thresholds",)),
         OptionGroup(READING_OPTIONS, requires_any=("--perplexity",)),
@@ -460,6 +468,7 @@ COMMAND_OPTION_GROUPS = {
     ),
     "tokens": (OptionGroup(ANALYSIS_OPTIONS, requires_any=("--model none", "--no-model")),),
     "tune": _PAGE_GROUPS,
+    "update": (*_QUICK_GROUPS, OptionGroup(("--choose",), lacks={CHOICES})),
 }
 """Option groups of single commands, in addition to the shared groups."""
 

@@ -233,6 +233,15 @@ def find_dropped_terms(vocabulary: Vocabulary, settings: Settings, choices: Choi
     return is_dropped
 
 
+class UnseenChanges(NamedTuple):
+    """Changes of the documents after the parameters were chosen: by ``--quick``."""
+
+    documents: float
+    """Number of documents that were added or removed."""
+    counts: str
+    """Digest of the counts that the parameters were chosen from."""
+
+
 class CalibrationQuality(TypedDict):
     """Metrics of the posteriors of held-out documents, before and after calibration.
 
@@ -277,6 +286,8 @@ class FittedParameters:
     own_pseudo_counts: TermPseudoCounts = NO_TERM_PSEUDO_COUNTS
     """The pseudo-counts that the user set for certain terms."""
     choices: Choices = NO_CHOICES
+    unseen: UnseenChanges | None = None
+    """None if the parameters were chosen from the counts of the model."""
     weights: CountWeights = UNWEIGHTED
     """Weights of classes, and seed words."""
     unlabelled_summary: UnlabelledSummary | None = None
@@ -362,13 +373,13 @@ def get_fixed_pseudo_count(smoothing: Smoothing) -> float | None:
     return float(smoothing)
 
 
-def is_possible_smoothing(smoothing: float, n_terms: int, settings: Settings) -> bool:
+def is_possible_smoothing(smoothing: float, settings: Settings) -> bool:
     """Return whether training with the settings of a model file can choose this pseudo-count."""
     if settings.estimate == "ml":
         return smoothing == 0
     pseudo_count = get_fixed_pseudo_count(settings.smoothing)
     if pseudo_count is None:
-        return is_valid_auto_smoothing(smoothing, n_terms)
+        return is_valid_auto_smoothing(smoothing)
     return smoothing == pseudo_count
 
 
@@ -440,7 +451,10 @@ class FittedModel:
     label_kind: str
     """One of `nbtext.model.schema.LABEL_KINDS`."""
     fingerprint: str | None = None
-    """The fingerprint of the model file, 12 hexadecimal digits. None if it was not loaded."""
+    """The fingerprint of the model file, 12 hexadecimal digits.
+
+    None if the model was not loaded, or changed afterwards.
+    """
 
     @cached_property
     def statistics(self) -> ClassStatistics:

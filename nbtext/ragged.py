@@ -15,7 +15,12 @@ import numpy as np
 from nbtext.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nbtext.type_names import Array, AttributeValues, Fields, Ints, Numbers
+
+
+Value = TypeVar("Value", np.int64, np.float64)
 
 
 def find_sorted(keys: Array, queries: Array) -> Ints:
@@ -31,6 +36,18 @@ def find_sorted(keys: Array, queries: Array) -> Ints:
     indices = np.searchsorted(keys, queries)
     indices = np.minimum(indices, keys.size - 1)  # the index of a query above all keys is too high
     return np.where(keys[indices] == queries, indices, -1)
+
+
+def take_known(values: NDArray[Value], indices: Ints, default: NDArray[Value]) -> NDArray[Value]:
+    """Return the values at ``indices``, and those of ``default`` where an index is −1, (n,).
+
+    >>> take_known(np.array([2, 3]), np.array([1, -1]), np.zeros(2, np.int64)).tolist()
+    [3, 0]
+    """
+    is_known = indices >= 0
+    taken = default.copy()
+    taken[is_known] = values[indices[is_known]]
+    return taken
 
 
 def compute_flat_indices(starts: Ints, sizes: Ints) -> Ints:

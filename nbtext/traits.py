@@ -130,6 +130,7 @@ TRAINING_PROPORTIONS = Trait(
 FOLDS = Trait("folds", reason="each document is a fold")
 RANDOM_FOLDS = Trait("draws", reason="documents are divided by time, not at random")
 THRESHOLDS = Trait("thresholds", reason="each option decides which labels are predicted")
+CHOICES = Trait("choices", reason="the one keeps the choices of training, the other chooses again")
 CONTRIBUTIONS = Trait("contributions", reason="the output shows changes of the document")
 CONTRASTS = Trait("contrasts", reason="the calculation is a text with all classes")
 ONE_MODE = Trait("mode", reason="only one of them is possible")

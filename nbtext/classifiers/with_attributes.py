@@ -141,11 +141,10 @@ def _is_valid_smoothing(training: Training, smoothing: Sequence[float]) -> bool:
     names = training.statistics.attributes.categorical
     if len(smoothing) != len(names):
         return False
-    n_terms = training.statistics.n_terms
     for name, pseudo_count in zip(names, smoothing, strict=True):
         fixed = get_fixed_smoothing(training.settings, name)
         if fixed is None:
-            if not is_valid_auto_smoothing(pseudo_count, n_terms):
+            if not is_valid_auto_smoothing(pseudo_count):
                 return False
         elif pseudo_count != fixed:
             return False

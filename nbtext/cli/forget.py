@@ -73,6 +73,7 @@ def command(
             batch,
             unlabelled,
             skip_unknown=options.skip_unknown,
+            quick=change.quick,
             **replacement.lock_settings,
         )
         suffix = f"; not in the model: {result.n_unknown:,}" if options.skip_unknown else ""

@@ -36,6 +36,12 @@ class UpdateOptions(shared_options.ModelOptions):
         old_names="--once",
     )
 
+    choose: bool = declarations.option(
+        "--choose",
+        "Choose again what --quick kept. Without CORPUS, add no documents.",
+        group="process",
+    )
+
 
 @declarations.option_record
 class UpdateChangeOptions(ModelChangeOptions):
@@ -67,6 +73,9 @@ def command(
     model file. It has the label and a checksum of each document that train --deduplicate or update
     --skip-known added, not the text. Documents with the same text have one entry.
 
+    With --quick, the counts are exact too, and the update takes about a third of the time. nbtext
+    inspect shows how many documents the choices of training have not seen.
+
     Documents are counted before the model is locked. Commands that only read the model, such as
     classify, never wait.
 
@@ -75,6 +84,7 @@ def command(
       nbtext update new-letters/
       nbtext update new-letters/ --skip-known --backup
       nbtext update --label waste-collection letter.txt
+      nbtext update --quick --label waste-collection letter.txt
     """
     from nbtext.cli.corpus import locate_documents
     from nbtext.document_fields import NO_TEXT
@@ -83,7 +93,8 @@ def command(
     from nbtext.model.parallel_corpus import count_corpus
 
     model_path = options.model_path
-    needs_corpus = documents.has_corpus or not change.removes_old_unlabelled
+    has_other_change = change.removes_old_unlabelled or options.choose
+    needs_corpus = documents.has_corpus or not has_other_change
     if needs_corpus:
         documents = locate_documents(documents)
     model = shared_options.load_model(model_path)
@@ -108,7 +119,9 @@ def command(
         messages.notify("there are no documents to add")
         source.report_notices()
         return
-    result = update(model_path, model, counted, unlabelled, **replacement.lock_settings)
+    result = update(
+        model_path, model, counted, unlabelled, quick=change.quick, **replacement.lock_settings
+    )
     _report_ledger(result, counted)
     _report_new_classes(model, result.model)
     if isinstance(counted, DocumentBatch):

@@ -133,6 +133,13 @@ class ModelChangeOptions:
         group="documents",
     )
 
+    quick: bool = declarations.common_option(
+        "--quick",
+        "Change the counts, and keep what training chose: smoothing, stop words, selected terms and "
+        "calibration. The next change without --quick chooses again.",
+        group="process",
+    )
+
     @property
     def removes_old_unlabelled(self) -> bool:
         """Whether the unlabelled documents of the model are removed or replaced."""

@@ -34,6 +34,7 @@ from nbtext.counts.count_table import (
 from nbtext.counts.documents import (
     MAX_SAMPLED_DOCUMENT_TERMS,
     NO_DOCUMENTS,
+    SAMPLE_ROOM,
     CountedDocuments,
     DocumentSample,
 )
@@ -119,6 +120,14 @@ class CorpusCounts:
         table, my_numbers, their_numbers = mine.table.combine(theirs.table, -1)
         sample = mine.sample.renumber(my_numbers) - theirs.sample.renumber(their_numbers)
         return replace(mine, table=table, sample=sample, documents=NO_DOCUMENTS)
+
+    def with_sample_room(self) -> CorpusCounts:
+        """Return the counts with a sample that has room for documents of later corpora."""
+        return replace(self, sample=replace(self.sample, room=SAMPLE_ROOM))
+
+    def trim_sample(self) -> CorpusCounts:
+        """Return the counts with the sample that training on all documents at once makes."""
+        return replace(self, sample=self.sample.trim())
 
     def with_label_sets(self) -> CorpusCounts:
         """Return the counts of single-label documents as counts of multi-label documents."""

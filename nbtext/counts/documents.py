@@ -42,6 +42,9 @@ MAX_SAMPLED_DOCUMENT_TERMS = 1 << 16
 A longer document would displace too many other documents.
 """
 
+SAMPLE_ROOM = 2
+"""`DocumentSample.room` while documents may be removed again."""
+
 MAX_HASH = (1 << 64) - 1
 """Largest hash of a document's content."""
 
@@ -273,6 +276,11 @@ class DocumentSample:
     The bound is the hash of the last document of the sample, never of an omitted or removed
     document. It is `MAX_HASH` if the sample is the whole corpus, or else 0 if the sample is empty.
     """
+    room: int = 1
+    """Factor of `size` and of `MAX_SAMPLE_ENTRIES` up to which the sample grows.
+
+    Above 1, documents that are added and removed again displace no others. `trim` sets it to 1.
+    """
 
     @classmethod
     def from_documents(
@@ -281,12 +289,14 @@ class DocumentSample:
         size: int,
         bound: int = MAX_HASH,
         eligible: Mask | None = None,
+        room: int = 1,
     ) -> DocumentSample:
-        """Return a sample of at most ``size`` documents of a corpus.
+        """Return a sample of at most ``size`` times ``room`` documents of a corpus.
 
         ``documents`` must include all documents of the corpus with hashes up to ``bound``. If they
         include other documents, ``eligible`` is a mask of the documents of the corpus, shape
-        (n_docs,). The sample keeps within `MAX_SAMPLE_ENTRIES` and `MAX_SAMPLED_DOCUMENT_TERMS`.
+        (n_docs,). The sample keeps within ``room`` times `MAX_SAMPLE_ENTRIES`, and its documents
+        within `MAX_SAMPLED_DOCUMENT_TERMS`.
         """
         order = documents.argsort()
         if eligible is not None:
@@ -296,9 +306,9 @@ class DocumentSample:
         order = order[is_bounded & (row_sizes[order] <= MAX_SAMPLED_DOCUMENT_TERMS)]
 
         n_entries = np.cumsum(row_sizes[order])
-        n_fitting = int(np.searchsorted(n_entries, MAX_SAMPLE_ENTRIES, side="right"))
-        n_sampled = min(size, n_fitting)
-        sample = cls(documents.take(order[:n_sampled]), size, bound)
+        n_fitting = int(np.searchsorted(n_entries, room * MAX_SAMPLE_ENTRIES, side="right"))
+        n_sampled = min(room * size, n_fitting)
+        sample = cls(documents.take(order[:n_sampled]), size, bound, room)
         if n_sampled < order.size or not size:
             return sample._with_last_hash_as_bound()
         return sample
@@ -325,7 +335,14 @@ class DocumentSample:
             CountedDocuments.concatenate((self.documents, other.documents)),
             size=min(self.size, other.size),
             bound=min(self.bound, other.bound),
+            room=max(self.room, other.room),
         )
+
+    def trim(self) -> DocumentSample:
+        """Return the sample with a `room` of 1, as if all documents had been added at once."""
+        if self.room == 1:
+            return self
+        return self.from_documents(self.documents, self.size, self.bound)
 
     def __sub__(self, other: DocumentSample) -> DocumentSample:
         """Return the sample without the documents of another sample.

@@ -87,6 +87,9 @@ class TermPseudoCounts:
 MIN_STRENGTH_PER_TERM = 1e-6
 """Lower limit of the mean pseudo-count that automatic smoothing chooses."""
 
+MAX_TERMS = 1 << 32
+"""Number of terms that an n-gram can refer to."""
+
 MAX_SMOOTHING_PER_TERM = 1.0
 """Upper limit of the mean pseudo-count that automatic smoothing chooses.
 
@@ -95,14 +98,15 @@ would have nearly the same language model, and all documents the same prediction
 """
 
 
-def is_valid_auto_smoothing(smoothing: float, n_terms: int) -> bool:
-    """Return True if automatic smoothing of at most ``n_terms`` terms can choose this value.
+def is_valid_auto_smoothing(smoothing: float) -> bool:
+    """Return True if automatic smoothing can choose this value.
 
-    The value is a pseudo-count or μ, rounded to six digits.
+    The value is a pseudo-count or μ, rounded to six digits. It may have been chosen for more terms
+    than a model has now.
     """
     tolerance = 1e-5
     minimum = MIN_STRENGTH_PER_TERM * (1 - tolerance)
-    maximum = MAX_SMOOTHING_PER_TERM * max(n_terms, 1) * (1 + tolerance)
+    maximum = MAX_SMOOTHING_PER_TERM * MAX_TERMS * (1 + tolerance)
     return minimum <= smoothing <= maximum
 
 

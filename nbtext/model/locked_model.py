@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,6 +47,7 @@ from nbtext.store.model_file import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model.operations import DocumentBatch, LedgerRemoval, LedgerUpdate
     from nbtext.model.parallel_corpus import CountedCorpus
     from nbtext.model.unlabelled import UnlabelledDocuments
@@ -76,6 +78,12 @@ class LockedModelFile:
     def load(self) -> TextClassifier:
         """Load the model; raise `ModelError` if it is missing or damaged."""
         return TextClassifier.load(self.path)
+
+    def load_unless_same(self, model: TextClassifier) -> TextClassifier:
+        """Return a copy of ``model`` if the file still has it, else load the model."""
+        if model.fitted.fingerprint == format_fingerprint(read_digest(self.path)):
+            return copy(model)
+        return self.load()
 
     def read_ledger(self) -> Ledger | None:
         """Return the ledger of the model, or None if it has none.
@@ -174,21 +182,19 @@ def load_with_ledger(path: str) -> tuple[TextClassifier, Ledger | None]:
             return model, ledger
 
 
-def import_dependencies() -> None:
+def import_dependencies(*, quick: bool = False) -> None:
     """Import the modules that change a model, before a lock is taken.
 
     So other processes wait less for the lock, and an import that fails leaves the file unchanged.
-    Modules that only certain settings need, such as a stemmer, are not imported.
+    Modules that only certain settings need, such as a stemmer, are not imported. With ``quick``,
+    neither are modules that choose parameters.
     """
+    for name in ("model.training", "model.description", "version"):
+        import_module(f"nbtext.{name}")
+    if quick:
+        return
     import_module("numpy.ma")  # numpy's set functions import it
-    for name in (
-        "language_model.smoothing",
-        "metrics.outcomes",
-        "model.training",
-        "model.description",
-        "model.python_input",
-        "version",
-    ):
+    for name in ("language_model.smoothing", "metrics.outcomes", "model.python_input"):
         import_module(f"nbtext.{name}")
     for name in CLASSIFIERS:
         load_classifier_class(name)
@@ -196,16 +202,21 @@ def import_dependencies() -> None:
 
 @contextmanager
 def lock_model(
-    path: str, *, lock_timeout: float, backups: Backups = NO_BACKUPS, is_trained_here: bool = False
+    path: str,
+    *,
+    lock_timeout: float,
+    backups: Backups = NO_BACKUPS,
+    is_trained_here: bool = False,
+    quick: bool = False,
 ) -> Iterator[LockedModelFile]:
     """Hold the lock of a model file.
 
     Set ``is_trained_here`` if this process has trained the model, so that the modules that change a
-    model are already imported. Raise `LockedError` if another process holds the lock for
-    ``lock_timeout`` seconds.
+    model are already imported, and ``quick`` if no parameter will be chosen. Raise `LockedError` if
+    another process holds the lock for ``lock_timeout`` seconds.
     """
     if not is_trained_here:
-        import_dependencies()
+        import_dependencies(quick=quick)
     with lock_path(path, lock_timeout):
         yield LockedModelFile(path, backups=backups)
 
@@ -244,13 +255,15 @@ def update(
     documents: CountedCorpus | DocumentBatch | None,
     unlabelled: UnlabelledAction,
     *,
+    quick: bool = False,
     lock_timeout: float,
     backups: Backups = NO_BACKUPS,
 ) -> UpdateResult:
     """Add documents, which ``counting_model`` counted, to the model in a file.
 
-    ``documents`` is None if only the unlabelled documents change. The documents of a
-    `CountedCorpus` are all added, and the documents of a `DocumentBatch` as by `add_batch`.
+    ``documents`` is None if only the unlabelled documents or the chosen parameters change. The
+    documents of a `CountedCorpus` are all added, and the documents of a `DocumentBatch` as by
+    `add_batch`. ``quick`` keeps the chosen parameters, as `TextClassifier.recount`.
 
     Raise `ModelError` if another process replaced the model by one that counts differently,
     `UsageError` if the model cannot be changed, `NotInModelError` for a document to be moved that
@@ -258,31 +271,50 @@ def update(
     """
     from nbtext.model.operations import DocumentBatch, add_batch
 
-    with lock_model(path, lock_timeout=lock_timeout, backups=backups) as file:
+    with lock_model(path, lock_timeout=lock_timeout, backups=backups, quick=quick) as file:
         model = _load_to_change(file, counting_model, unlabelled)
         n_documents_before = model.counts.labelled_statistics.n_documents
         old_ledger = file.read_ledger()
         ledger_update = None
-        # `learn` changes the model in place.
+        counts = model.counts.with_sample_room() if quick else model.counts
         if isinstance(documents, DocumentBatch):
             ledger = Ledger.empty() if old_ledger is None else old_ledger
             try:
-                ledger_update = add_batch(model.counts, ledger, documents)
+                ledger_update = add_batch(counts, ledger, documents)
             except NotInModelError as problem:
                 problem.set_document_name(documents.names[problem.index])
                 problem.hint = (
                     "the ledger says otherwise; begin a new one with nbtext train --deduplicate"
                 )
                 raise
-            if ledger_update.n_new or ledger_update.n_moved:
-                model.learn(ledger_update.counts, unlabelled.pool)
+            n_changed = ledger_update.n_new + ledger_update.n_moved
+            chooses_again = not quick and model.fitted.parameters.unseen is not None
+            if n_changed or chooses_again:
+                _learn(model, ledger_update.counts, n_changed, unlabelled, quick=quick)
                 file.replace(model, ledger_update.ledger)
         else:
-            counts = model.counts
+            n_added = 0.0
             if documents is not None:
                 counts = counts + documents.counts
-            file.replace(model.learn(counts, unlabelled.pool), old_ledger)
+                n_added = documents.counts.labelled_statistics.n_documents
+            _learn(model, counts, n_added, unlabelled, quick=quick)
+            file.replace(model, old_ledger)
         return UpdateResult(model, n_documents_before, old_ledger is not None, ledger_update)
+
+
+def _learn(
+    model: TextClassifier,
+    counts: CorpusCounts,
+    n_changed: float,
+    unlabelled: UnlabelledAction,
+    *,
+    quick: bool,
+) -> None:
+    """Train the model on counts that differ by ``n_changed`` documents, in place."""
+    if quick:
+        model.recount(counts, n_changed)
+    else:
+        model.learn(counts, unlabelled.pool)
 
 
 class ForgetResult(NamedTuple):
@@ -305,25 +337,28 @@ def forget(
     unlabelled: UnlabelledAction,
     *,
     skip_unknown: bool,
+    quick: bool = False,
     lock_timeout: float,
     backups: Backups = NO_BACKUPS,
 ) -> ForgetResult:
     """Remove documents, which ``counting_model`` counted, from the model in a file and its ledger.
 
-    With ``skip_unknown`` remove only documents that are in the ledger.
+    With ``skip_unknown`` remove only documents that are in the ledger. ``quick`` keeps the chosen
+    parameters, as `TextClassifier.recount`.
 
     Raise `ModelError` if another process replaced the model by one that counts differently,
     `UsageError` if the model cannot be changed or ``skip_unknown`` is set without a ledger,
     `NotInModelError` for a document that the model does not contain, and `LockedError`.
     """
-    with lock_model(path, lock_timeout=lock_timeout, backups=backups) as file:
+    with lock_model(path, lock_timeout=lock_timeout, backups=backups, quick=quick) as file:
         model = _load_to_change(file, counting_model, unlabelled)
         try:
             removal = _remove_documents(file, model, batch, skip_unknown=skip_unknown)
         except NotInModelError as problem:
             raise problem.set_document_name(batch.names[problem.index]) from None
         if removal.n_removed:
-            file.replace(model.learn(removal.counts, unlabelled.pool), removal.ledger)
+            _learn(model, removal.counts, removal.n_removed, unlabelled, quick=quick)
+            file.replace(model, removal.ledger)
         return ForgetResult(model, removal.n_removed, removal.n_unknown)
 
 
@@ -358,7 +393,7 @@ def _load_to_change(
     """
     from nbtext.model.operations import find_counting_difference
 
-    model = file.load()
+    model = file.load_unless_same(counting_model)
     difference = find_counting_difference(counting_model, model)
     if difference is not None:
         raise ModelError(

@@ -535,6 +535,12 @@ SETTINGS = {
         },
         "the choices of training where an option was `auto`, and the gain on held-out documents",
     ),
+    "unseen": SettingSpec(
+        Nullable({"documents": Range(0), "counts": str}),
+        "number of documents that `--quick` added or removed after these choices, and the SHA-256 "
+        "of the arrays of counts and sample before",
+        default=None,
+    ),
     "temperature": SettingSpec(
         {"scale": Range(sys.float_info.min, sys.float_info.max), "exponent": Range()},
         "`scale` a and `exponent` b of T = a·n^b; 1 and 0 without calibration",

@@ -11,6 +11,7 @@ label is *reserved*: its name is empty, and its columns count all documents.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -24,6 +25,7 @@ from nbtext.counts.counting import Analysis
 from nbtext.counts.documents import (
     MAX_SAMPLE_ENTRIES,
     MAX_SAMPLED_DOCUMENT_TERMS,
+    SAMPLE_ROOM,
     CountedDocuments,
     DocumentSample,
 )
@@ -38,6 +40,7 @@ from nbtext.fitted_model import (
     FittedParameters,
     PairedTest,
     UnlabelledSummary,
+    UnseenChanges,
     find_own_pseudo_counts,
     is_possible_smoothing,
     require_trainable,
@@ -147,6 +150,7 @@ def _encode_settings(model: FittedModel) -> dict[str, object]:
             "seeds": list(parameters.weights.seeds),
             "smoothing": parameters.smoothing,
             "choices": parameters.choices,
+            "unseen": None if parameters.unseen is None else parameters.unseen._asdict(),
             "temperature": {"scale": calibration.scale, "exponent": calibration.exponent},
             "rivalry": calibration.label_competition,
             "calibration": parameters.calibration_quality,
@@ -237,6 +241,15 @@ def encode_counts(counts: CorpusCounts) -> Arrays:
     if table.moments is not None:
         contents.update(encode_moments(table.moments.take_classes(columns)))
     return encode_arrays(contents)
+
+
+def compute_counts_digest(counts: CorpusCounts) -> str:
+    """Return the SHA-256 of the arrays of the counts and of the sample, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    for name, array in sorted(encode_counts(counts).items()):
+        digest.update(f"{name} {array.dtype.str} {array.size}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _encode_sample(table: CountTable, documents: CountedDocuments) -> dict[str, Any]:
@@ -435,7 +448,7 @@ def _decode_parameters(
     """Return the checked parameters, with defaults for the parameters that `decode_model` adds."""
     smoothing = float(stored.smoothing)
     require_valid_model(
-        is_possible_smoothing(smoothing, table.n_terms, settings),
+        is_possible_smoothing(smoothing, settings),
         "its smoothing contradicts its settings",
     )
     selected_terms = contents["selected"].astype(np.bool_)
@@ -449,6 +462,7 @@ def _decode_parameters(
         calibration_quality=stored.calibration,
         typicality=_decode_typicality(contents["typicality"]),
         choices=_decode_choices(stored.choices),
+        unseen=None if stored.unseen is None else UnseenChanges(**stored.unseen),
         unlabelled_summary=_decode_unlabelled(stored),
         held_out_posteriors=_decode_held_out(contents, table.classes),
     )
@@ -604,7 +618,8 @@ def _decode_counts(
     table = _decode_table(contents, stored, settings)
     if are_multi_label(table.classes):
         _require_labels_of_documents(table)
-    sample = _decode_sample(contents, table, settings.keep_documents, stored.sample_bound)
+    room = 1 if stored.unseen is None else SAMPLE_ROOM
+    sample = _decode_sample(contents, table, settings.keep_documents, stored.sample_bound, room)
     counts = CorpusCounts(table, sample, stored.closed_vocabulary)
     _require_seeds(table, seeds, settings)
     _require_unlabelled_layers(table, _decode_unlabelled(stored))
@@ -838,23 +853,24 @@ def _require_possible_logs(table: CountTable) -> None:
 
 
 def _decode_sample(
-    contents: ArrayContents, table: CountTable, size: int, bound: int
+    contents: ArrayContents, table: CountTable, size: int, bound: int, room: int
 ) -> DocumentSample:
     """Return the checked sample.
 
-    ``size`` is the limit of its documents. All training documents with a hash up to ``bound`` are
-    in the sample.
+    ``size`` times ``room`` is the limit of its documents. All training documents with a hash up to
+    ``bound`` are in the sample.
     """
     hashes = contents["sample_hashes"]
     row_offsets = compute_offsets(contents["sample_entries"])
     terms = contents["sample_terms"]
     columns, labels = _decode_sample_columns(contents, table)
     require_valid_model(
-        hashes.size <= min(size, int(table.labelled_table.n_documents)),
+        hashes.size <= min(room * size, int(table.labelled_table.n_documents)),
         "its sample does not fit its size",
     )
     require_valid_model(
-        row_offsets[-1] == terms.size <= MAX_SAMPLE_ENTRIES, "its sample does not fit its terms"
+        row_offsets[-1] == terms.size <= room * MAX_SAMPLE_ENTRIES,
+        "its sample does not fit its terms",
     )
     require_valid_model(
         np.diff(row_offsets).max(initial=0) <= MAX_SAMPLED_DOCUMENT_TERMS,
@@ -880,7 +896,7 @@ def _decode_sample(
         matrix, columns, hashes, weights, n_layers=len(table.layers), labels=labels
     )
     _require_sample_of_documents(table, documents)
-    return DocumentSample(documents, size, bound)
+    return DocumentSample(documents, size, bound, room)
 
 
 def _decode_sample_columns(

@@ -21,9 +21,20 @@ from nbtext.counts.statistics import build_seed_vocabulary
 from nbtext.counts.vocabulary import display_term
 from nbtext.document_fields import NON_TEXT_SETTINGS, serialise_document
 from nbtext.errors import DocumentError, ModelError, UsageError, format_quantity
-from nbtext.fitted_model import FittedModel, FittedParameters, ScoredTexts, require_additive
+from nbtext.fitted_model import (
+    FittedModel,
+    FittedParameters,
+    ScoredTexts,
+    UnseenChanges,
+    require_additive,
+)
 from nbtext.model.keyword_hints import hint_keywords
-from nbtext.model.state import decode_model, encode_model, list_versions
+from nbtext.model.state import (
+    compute_counts_digest,
+    decode_model,
+    encode_model,
+    list_versions,
+)
 from nbtext.prediction.labels import list_labels
 from nbtext.prediction.rule import NO_PREDICTION, DecisionRule
 from nbtext.ragged import split_into_blocks
@@ -403,11 +414,13 @@ class TextClassifier:
         sample_weight: Iterable[float] | None = None,
         *,
         classes: Iterable[object] | None = None,
+        quick: bool = False,
     ) -> TextClassifier:
         """Add texts, weighted as in `fit`, to the training documents.
 
         The texts may have new classes and terms. The model is then the same as after one `fit` with
-        all texts. Names in ``classes`` without documents are not added to the model.
+        all texts. Names in ``classes`` without documents are not added to the model. ``quick``
+        updates the counts, and chooses no parameter again (see `recount`).
 
         Raise `UsageError` for a classifier that needs all documents at once, for labels of another
         type, and for a label that is not in ``classes``, if they are set.
@@ -420,23 +433,61 @@ class TextClassifier:
         if self._fitted is None:
             return self.fit(texts, labels, sample_weight)
         documents = self._label_documents(texts, labels, sample_weight)
-        return self.learn(self.counts + count_labelled_documents(documents, self.analysis))
+        added = count_labelled_documents(documents, self.analysis)
+        if quick:
+            n_added = added.labelled_statistics.n_documents
+            return self.recount(self.counts.with_sample_room() + added, n_added)
+        return self.learn(self.counts + added)
 
     def forget(
         self,
         texts: Iterable[Text],
         labels: Iterable[Label],
         sample_weight: Iterable[float] | None = None,
+        *,
+        quick: bool = False,
     ) -> TextClassifier:
         """Remove texts, with the weights that they were added with, from the training documents.
 
-        The statistics are as if the texts had never been added. Raise `UsageError` if a text is not
-        in the model; no text is removed then.
+        The statistics are as if the texts had never been added. ``quick`` is as in `partial_fit`.
+        Raise `UsageError` if a text is not in the model; no text is removed then.
         """
         self._require_additive()
         documents = self._label_documents(texts, labels, sample_weight)
-        counts = count_labelled_documents(documents, self.analysis, keep_all=True)
-        return self.learn(forget_documents(self.counts, counts))
+        removed = count_labelled_documents(documents, self.analysis, keep_all=True)
+        counts = forget_documents(self.counts, removed)
+        if quick:
+            return self.recount(counts, removed.labelled_statistics.n_documents)
+        return self.learn(counts)
+
+    def recount(self, counts: CorpusCounts, n_changed: float) -> TextClassifier:
+        """Replace the counts of the model, and keep the parameters that training chose.
+
+        These are smoothing, stop words, terms of ``top``, calibration, typicality, and weights of
+        the members of an average. ``counts`` differ from those of the model by ``n_changed``
+        documents. The next `learn` chooses again. If the counts become equal to the counts that the
+        parameters were chosen from, the model becomes the same as then.
+
+        Raise `UsageError` if the parameters do not apply to the counts; nothing is changed then.
+        """
+        from nbtext.model.training import keep_parameters
+
+        old = self.fitted
+        unseen = old.parameters.unseen or UnseenChanges(0, compute_counts_digest(old.counts))
+        unseen = unseen._replace(documents=unseen.documents + n_changed)
+        counts = self._prepare_counts(counts, self.settings)
+        parameters = keep_parameters(old, counts)
+        is_seen = compute_counts_digest(counts) == unseen.counts
+        parameters = replace(parameters, unseen=None if is_seen else unseen)
+        changed = replace(
+            old,
+            settings=self.settings,
+            counts=counts,
+            parameters=parameters,
+            written_by=list_versions(self.settings),
+            fingerprint=None,
+        )
+        return self._replace_fitted(changed)
 
     def learn(
         self,
@@ -501,13 +552,20 @@ class TextClassifier:
         documents = counts.documents if needs_documents(settings) else None
         if not counts.documents:  # the model can only be estimated from the table
             require_additive(settings)
+        counts = self._prepare_counts(counts.trim_sample(), settings, keeps_layers=bool(documents))
+        return counts, fit_parameters(counts, term_settings, documents, seeds=self.seeds)
+
+    def _prepare_counts(
+        self, counts: CorpusCounts, settings: Settings, *, keeps_layers: bool = False
+    ) -> CorpusCounts:
+        """Return the counts to store. A classifier that needs documents keeps layers and unit."""
         counts = counts.with_log_sums(enabled=settings.needs_log_sums)
-        if not documents:  # otherwise the table must keep the layers and the unit of the documents
+        if not keeps_layers:
             counts = counts.drop_derived_layers().reduce_unit()
         counts = replace(counts, documents=NO_DOCUMENTS)
         if self.seeds and not counts.is_closed:
             counts, _, _ = counts.widen(build_seed_vocabulary(self.seeds))
-        return counts, fit_parameters(counts, term_settings, documents, seeds=self.seeds)
+        return counts
 
     def begin_with(self, seeds: Sequence[SeedTerm]) -> TextClassifier:
         """Set seed words, whose pseudo-counts are added to the counts; train a trained model again.
@@ -803,9 +861,12 @@ class TextClassifier:
 
     @reading.setter
     def reading(self, reading: Reading) -> None:
+        if reading == self.reading:
+            return
         self.settings = replace(self.settings, reading=reading)
         if self._fitted is not None:
-            self._fitted = replace(self._fitted, settings=self.settings)
+            # The model differs from its file now.
+            self._fitted = replace(self._fitted, settings=self.settings, fingerprint=None)
 
     @property
     def analysis(self) -> Analysis:

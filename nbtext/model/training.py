@@ -16,6 +16,7 @@ from nbtext.classifiers.base import (
     Classifier,
     Training,
     compute_class_prior,
+    compute_label_log_prior_odds,
     compute_log_likelihood_per_token,
     load_classifier_class,
     select_classifier_class,
@@ -53,6 +54,7 @@ from nbtext.prediction.posterior import (
 )
 from nbtext.prediction.rule import predict_minimum_error
 from nbtext.prediction.typicality import Profile, Typicality
+from nbtext.ragged import take_known
 from nbtext.settings import DEFAULT_TERM, KIND_BY_NAME, Reading, Settings, TermSmoothing
 from nbtext.text.surface_forms import PAIRS
 from nbtext.text.words import split_words
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from nbtext.counts.count_table import CellCounts
     from nbtext.counts.documents import CountedDocuments
     from nbtext.counts.statistics import ClassStatistics, SeedTerm, SeedTerms
+    from nbtext.counts.vocabulary import Vocabulary
     from nbtext.type_names import Floats, Mask, ScoresAndTokens
 
 
@@ -416,6 +419,76 @@ def add_calibration(
     )
 
 
+def keep_parameters(model: FittedModel, counts: CorpusCounts) -> FittedParameters:
+    """Return the parameters of a model for other counts, without choosing them again.
+
+    Values that training computes rather than chooses follow the counts: weights of classes, prior
+    log odds of labels, and the used terms unless --top selects them. With --top, new terms are not
+    used. Held-out documents have predicted no new class, and new labels are not calibrated.
+
+    Raise `UsageError` if the choices do not apply to the counts.
+    """
+    settings = resolve_smoothing_terms(Analysis(model.settings, model.stop_list))
+    weights = build_count_weights(counts.table, settings, model.parameters.weights.seeds)
+    statistics = estimate_statistics(counts.table, weights)
+    require_trainable(settings, statistics, weights.seeds)
+    _require_kept_choices(model, statistics)
+    if settings.top is None:
+        selected = _select_candidates(statistics, settings)
+        selected &= ~find_dropped_terms(statistics.vocabulary, settings, model.parameters.choices)
+    else:
+        selected = _find_selected_terms(model, statistics.vocabulary)
+    parameters = replace(
+        model.parameters,
+        selected_terms=selected,
+        own_pseudo_counts=find_own_pseudo_counts(statistics, settings),
+        weights=weights,
+    )
+    return _keep_calibration(parameters, build_training(statistics, parameters, settings), model)
+
+
+def _require_kept_choices(model: FittedModel, statistics: ClassStatistics) -> None:
+    """Raise `UsageError` if the choices of a model do not apply to the statistics."""
+    if model.parameters.unlabelled_summary is not None:
+        raise UsageError(
+            "unlabelled documents were tried, and --quick does not try them again",
+            hint="remove --quick",
+        )
+    if statistics.posterior_type is not model.posterior_type:
+        raise UsageError(
+            "these are the first documents with several labels, and --quick calibrates no labels",
+            hint="remove --quick",
+        )
+
+
+def _find_selected_terms(model: FittedModel, vocabulary: Vocabulary) -> Mask:
+    """Return a mask of the terms of ``vocabulary`` that the model uses, shape (n_terms,)."""
+    union, old_ids, new_ids = model.statistics.vocabulary.union(vocabulary)
+    is_selected = np.zeros(len(union), np.bool_)
+    is_selected[old_ids] = model.parameters.selected_terms
+    return is_selected[new_ids]
+
+
+def _keep_calibration(
+    parameters: FittedParameters, training: Training, model: FittedModel
+) -> FittedParameters:
+    """Return parameters with the calibration and the profile of a model for other classes."""
+    old_indices = {label: index for index, label in enumerate(model.classes)}
+    classes = training.statistics.classes
+    indices = np.array([old_indices.get(label, -1) for label in classes], np.int64)
+    profile = parameters.profile
+    if profile is not None:
+        no_predictions = np.zeros(indices.size, np.int64)
+        predictions = take_known(profile.predictions, indices, no_predictions)
+        profile = replace(profile, predictions=predictions)
+    calibration = parameters.calibration
+    if not model.posterior_type.is_exclusive:
+        if parameters.calibration_quality is None:  # the calibration is neutral, and remains so
+            indices = np.full_like(indices, -1)
+        calibration = calibration.select_labels(indices, compute_label_log_prior_odds(training))
+    return replace(parameters, calibration=calibration, profile=profile)
+
+
 class _CalibratedVariant(NamedTuple):
     """A variant of a classifier with its calibration."""
 
@@ -475,9 +548,7 @@ def choose_terms_and_smoothing(
     The arguments are as in `fit_parameters`. The limits of document frequency do not apply to the
     terms of seeds. Raise `UsageError` if the limits remove all terms.
     """
-    selected = _select_by_frequency(statistics.observed_counts, settings.min_df, settings.max_df)
-    if statistics.weights.seeds:
-        selected |= statistics.seeds.term_occurs & ~mask_categories(statistics.vocabulary)
+    selected = _select_candidates(statistics, settings)
     if choices is None:
         choices = choose_auto_settings(
             statistics,
@@ -502,6 +573,17 @@ def choose_terms_and_smoothing(
         # Fewer terms have another best pseudo-count.
         smoothing = _choose_smoothing(replace(training, selected=selected), choices)
     return replace(parameters, selected_terms=selected, smoothing=smoothing)
+
+
+def _select_candidates(statistics: ClassStatistics, settings: Settings) -> Mask:
+    """Return a mask of the terms within the limits of document frequency, and of seeds, (n_terms,).
+
+    Raise `UsageError` if the limits remove all terms.
+    """
+    selected = _select_by_frequency(statistics.observed_counts, settings.min_df, settings.max_df)
+    if statistics.weights.seeds:
+        selected |= statistics.seeds.term_occurs & ~mask_categories(statistics.vocabulary)
+    return selected
 
 
 def resolve_auto_settings(

@@ -80,6 +80,14 @@ class Calibration:
         """Return the arrays of a `LabelCalibration` for the model file, by name."""
         return {}
 
+    def select_labels(self, indices: Ints, prior: Floats) -> Calibration:
+        """Return the calibration, which does not depend on the labels of a single-label model.
+
+        The arguments are those of `LabelCalibration.select_labels`.
+        """
+        del indices, prior
+        return self
+
     def compute_temperatures(self, lengths: Ints) -> Floats:
         """Return T of documents of these lengths, shape (n_docs,).
 

@@ -17,6 +17,7 @@ the log odds o, so the fit ignores them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,7 @@ from nbtext.prediction.calibration import (
     round_to_nine_digits,
 )
 from nbtext.prediction.posterior import compute_log_sigmoid
+from nbtext.ragged import take_known
 
 if TYPE_CHECKING:
     from nbtext.prediction.labels import DocumentLabels
@@ -96,6 +98,20 @@ class LabelCalibration(Calibration):
     def to_arrays(self) -> dict[str, Floats]:
         """Return the arrays that the model file stores, by name."""
         return dict(zip(LABEL_ARRAYS, (self.slopes, self.offsets, self.prior), strict=True))
+
+    def select_labels(self, indices: Ints, prior: Floats) -> LabelCalibration:
+        """Return the calibration for other labels and another prior.
+
+        ``indices`` are the former indices of the labels, −1 for a new label, whose log odds do not
+        change. ``prior`` are the prior log odds. Both have the shape (n_labels,).
+        """
+        neutral = self.from_prior(prior)
+        return replace(
+            self,
+            slopes=take_known(self.slopes, indices, neutral.slopes),
+            offsets=take_known(self.offsets, indices, neutral.offsets),
+            prior=prior,
+        )
 
     def get_shared_temperature(self, lengths: Ints) -> None:
         """Return None, because each label also has its own slope."""
