@@ -105,6 +105,14 @@ def test_classifying_from_the_command_line_adds_only_click(
     assert imported(f"{classify}\n{mail}") == {"numpy", "Stemmer", "click"}
 
 
+def test_quick_update_imports_nothing_that_chooses(model_path: Path, tmp_path: Path) -> None:
+    document = tmp_path / "document.txt"
+    document.write_text("an engine\n", encoding="utf-8")
+    update = f"run(['update', '--quick', '--label', 'cars', {str(document)!r}, '--model', {str(model_path)!r}])"
+    expected = {"numpy", "numpy.ma", "Stemmer", "click"}
+    assert imported(f"from nbtext.cli.main import run; {update}") == expected
+
+
 COMPILED = """
 import sys
 from dataclasses import is_dataclass
@@ -161,6 +169,7 @@ for folder in os.listdir():
 LOCKING = {
     "train pets --deduplicate", "update more", "update more --skip-known --backup", "forget more", "relabel cats felines", "prune --min-df 2",
     "merge nbtext.joblib other -o nbtext.joblib", "promote other --backup",
+    "update more --quick", "update more --quick --skip-known", "forget more --quick", "update --choose",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from dataclasses import field
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nbtext.errors import (
     FAILED,
@@ -24,6 +25,7 @@ from nbtext.errors import (
     NbtextError,
     PathError,
     describe_os_error,
+    format_quantity,
 )
 from nbtext.fast_dataclasses import dataclass
 from nbtext.metrics.results import NOT_IN_JSON
@@ -32,6 +34,9 @@ from nbtext.model.text_classifier import TextClassifier
 from nbtext.store.atomic import LOCK_SUFFIX, check_replaceable, lock_path
 from nbtext.store.model_file import read_model_bytes
 from nbtext.version import __version__
+
+if TYPE_CHECKING:
+    from nbtext.fitted_model import FittedModel
 
 PACKAGES = ("numpy", "scipy", "PyStemmer", "stop-words", "nltk", "joblib", "click", "rich")
 """Required packages, by the names under which they are installed."""
@@ -43,6 +48,9 @@ COMPRESSIONS = {"_bz2": "bzip2", "_lzma": "xz"}
 """Modules that a Python may lack, each with the compression that needs it."""
 
 DISK_BLOCK_BYTES = 4096
+
+MAX_UNSEEN_PROPORTION = 0.05
+"""If fewer documents changed after the choices of training, these are still good."""
 
 MIN_FREE_MODELS = 3
 """The free space should be enough for the new model and a backup, with a reserve of one model."""
@@ -187,6 +195,7 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
         yield FailedCheck("model", FAILED, f"{path}: {problem.message}", fix, problem)
         return
     yield Finding("model", PASSED, f"{path}: {size:,} bytes, loaded: {describe_model(fitted)}")
+    yield from _check_choices(fitted)
 
     for name, model_version in fitted.written_by.items():
         if name not in PACKAGES:  # nbtext or Python
@@ -199,6 +208,19 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
             )
             fix = f"train again, or pip install '{name}=={model_version}'"
             yield Finding("model", WARNING, detail, fix)
+
+
+def _check_choices(model: FittedModel) -> Iterator[Finding]:
+    """Yield a warning if the choices of training have not seen many of the documents."""
+    unseen = model.parameters.unseen
+    n_documents = model.counts.labelled_statistics.n_documents
+    if unseen is not None and unseen.documents >= MAX_UNSEEN_PROPORTION * n_documents:
+        changed = format_quantity(unseen.documents, "document")
+        detail = (
+            f"--quick added or removed {changed} of {n_documents:,} after smoothing and "
+            "calibration were chosen"
+        )
+        yield Finding("choices", WARNING, detail, "nbtext update --choose chooses again")
 
 
 def _report_unreadable_model(path: str, problem: ModelError) -> FailedCheck:

@@ -350,6 +350,8 @@ class Overview:
     smoothing: float
     terms_with_own_smoothing: int
     choices: Choices
+    unseen_documents: float | None = field(metadata=JSON_UNLESS_EMPTY)
+    """Documents that ``--quick`` added or removed after the choices. None if there are none."""
     calibration: CalibrationOverview | None
     l2: float | None = field(metadata=JSON_UNLESS_EMPTY)
     """Strength of the penalty of a logistic model."""
@@ -400,6 +402,7 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         smoothing=parameters.smoothing,
         terms_with_own_smoothing=len(parameters.own_pseudo_counts),
         choices=parameters.choices,
+        unseen_documents=None if parameters.unseen is None else parameters.unseen.documents,
         calibration=_describe_calibration(model),
         l2=own_parameters.l2,
         boundary=_describe_boundary(model, own_parameters.boundaries),

@@ -189,11 +189,11 @@ def import_dependencies(*, quick: bool = False) -> None:
     Modules that only certain settings need, such as a stemmer, are not imported. With ``quick``,
     neither are modules that choose parameters.
     """
+    import_module("numpy.ma")  # numpy's set functions import it
     for name in ("model.training", "model.description", "version"):
         import_module(f"nbtext.{name}")
     if quick:
         return
-    import_module("numpy.ma")  # numpy's set functions import it
     for name in ("language_model.smoothing", "metrics.outcomes", "model.python_input"):
         import_module(f"nbtext.{name}")
     for name in CLASSIFIERS:

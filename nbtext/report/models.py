@@ -370,6 +370,7 @@ def _summarize_overview(overview: Overview) -> dict[str, str | None]:
         "boundary": _summarize_boundary(overview.boundary),
         "weights": _summarize_members(overview),
         "calibration": _summarize_calibration(overview.calibration),
+        "unseen": _summarize_unseen(overview),
         "sample": sample,
         "seed words": _list_seed_words(overview.seeds),
         "unlabelled": _summarize_unlabelled(overview.unlabelled),
@@ -462,6 +463,14 @@ def _summarize_calibration(calibration: CalibrationOverview | None) -> str:
     if exponent:
         temperature += f" · n^{exponent:.4g}, n the document's known tokens"
     return temperature
+
+
+def _summarize_unseen(overview: Overview) -> str | None:
+    """Return how many documents the choices of training have not seen, None if they saw all."""
+    if overview.unseen_documents is None:
+        return None
+    changed = format_quantity(overview.unseen_documents, "document")
+    return f"{changed} added or removed after these choices; nbtext update --choose chooses again"
 
 
 def _list_seed_words(seeds: Mapping[str, Mapping[str, float]] | None) -> str | None:
