@@ -68,7 +68,8 @@ def compute_offsets(sizes: Numbers) -> Ints:
     last row.
     """
     offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
+    offsets[1:] = sizes
+    np.cumsum(offsets, out=offsets)
     return offsets
 
 
@@ -77,12 +78,10 @@ def are_rows_increasing(values: Ints, offsets: Ints) -> bool:
 
     ``offsets`` are the start of each row in ``values``, and the end of the last row.
     """
-    increases = values[1:] > values[:-1]
+    is_start = np.zeros(values.size + 1, np.bool_)
+    is_start[offsets] = True
     # the first value of a row may be lower than the last value of the previous row
-    starts = offsets[1:-1]
-    has_previous_value = (starts > 0) & (starts < values.size)  # empty rows may start at the ends
-    increases[starts[has_previous_value] - 1] = True
-    return bool(increases.all())
+    return bool(np.all((values[1:] > values[:-1]) | is_start[1 : values.size]))
 
 
 class GrowingRows:

@@ -3,13 +3,27 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.store import FORMAT_VERSION, write_model_file
+from nbtext.errors import ModelError
+from nbtext.store import FORMAT_VERSION, read_model_file, write_model_file
 from tests.model_bytes import Parts, join_model_bytes, outcome, split_model_bytes
-from tests.process import ENVIRONMENT, MEMORY, PETS, REPOSITORY, error_line, nbtext, run, write
+from tests.process import (
+    ENVIRONMENT,
+    MEMORY,
+    PETS,
+    REPOSITORY,
+    content,
+    error_line,
+    fail,
+    nbtext,
+    run,
+    succeed,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +81,31 @@ def test_trailing_bytes_are_refused_even_with_a_valid_digest(parts: Parts, tmp_p
     assert "no array" in outcome(
         tmp_path / "m", join_model_bytes(parts.decoded, parts.payload + bytes(20_000))
     )
+
+
+def test_sample_that_was_not_counted_is_refused_when_it_is_needed(pets: Path) -> None:
+    """The digest is right. Predictions do not need the sample, so they stay the same."""
+    stored = read_model_file("nbtext.joblib")
+    arrays: dict[str, Any] = {name: array.copy() for name, array in stored.arrays.items()}
+    arrays["sample_hashes"] = arrays["sample_hashes"][::-1].copy()
+    write_model_file("hostile", stored.settings, arrays)
+    classify = "classify --text cat --output tsv --model"
+    assert succeed(f"{classify} hostile").out == succeed(f"{classify} nbtext.joblib").out
+    assert succeed(f"{classify} hostile --jobs 2").out == succeed(f"{classify} nbtext.joblib").out
+    refusal = "nbtext: hostile: the model is malformed: its sample is not sorted"
+    before = content("hostile")
+    for command in (
+        "inspect",
+        "update pets",
+        "update --quick pets",
+        "forget pets",
+        "prune --min-df 2",
+    ):
+        assert fail(3, f"{command} --model hostile").startswith(refusal)
+    assert "its sample is not sorted" in nbtext("doctor --model hostile").text
+    assert content("hostile") == before
+    with pytest.raises(ModelError, match="its sample is not sorted"):
+        joblib.load("hostile")
 
 
 INDEXES: dict[str, list[bytes]] = {

@@ -53,6 +53,8 @@ from nbtext.ragged import compute_flat_indices, compute_offsets
 from nbtext.text.hashing import pair, unpair
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbtext.counts.count_table import CellCounts
     from nbtext.counts.statistics import ClassStatistics
     from nbtext.prediction.labels import Labels
@@ -64,7 +66,8 @@ class CorpusCounts:
     """The counts of a corpus. The terms and columns of the sample are numbered as in the table."""
 
     table: CountTable
-    sample: DocumentSample
+    sample_or_loader: DocumentSample | Callable[[], DocumentSample]
+    """The sample, or a function that decodes it from a model file: few predictions need it."""
     is_closed: bool = False
     """True if the vocabulary is fixed: other terms of added documents are not counted."""
     documents: CountedDocuments = NO_DOCUMENTS
@@ -77,6 +80,13 @@ class CorpusCounts:
         """Return the counts of a corpus from its table and all of its documents."""
         sample = DocumentSample.from_documents(documents, sample_size)
         return cls(table, sample, documents=documents)
+
+    @cached_property
+    def sample(self) -> DocumentSample:
+        """The sample of the documents. Raise `ModelError` if it is invalid in the model file."""
+        if callable(self.sample_or_loader):
+            return self.sample_or_loader()
+        return self.sample_or_loader
 
     @cached_property
     def labelled_statistics(self) -> ClassStatistics:
@@ -119,22 +129,24 @@ class CorpusCounts:
         mine, theirs = match_label_kinds(self.drop_derived_layers(), theirs)
         table, my_numbers, their_numbers = mine.table.combine(theirs.table, -1)
         sample = mine.sample.renumber(my_numbers) - theirs.sample.renumber(their_numbers)
-        return replace(mine, table=table, sample=sample, documents=NO_DOCUMENTS)
+        return replace(mine, table=table, sample_or_loader=sample, documents=NO_DOCUMENTS)
 
     def with_sample_room(self) -> CorpusCounts:
         """Return the counts with a sample that has room for documents of later corpora."""
-        return replace(self, sample=replace(self.sample, room=SAMPLE_ROOM))
+        return replace(self, sample_or_loader=replace(self.sample, room=SAMPLE_ROOM))
 
     def trim_sample(self) -> CorpusCounts:
         """Return the counts with the sample that training on all documents at once makes."""
-        return replace(self, sample=self.sample.trim())
+        return replace(self, sample_or_loader=self.sample.trim())
 
     def with_label_sets(self) -> CorpusCounts:
         """Return the counts of single-label documents as counts of multi-label documents."""
         return replace(
             self,
             table=add_reserved_label(self.table),
-            sample=replace(self.sample, documents=self.sample.documents.with_label_sets()),
+            sample_or_loader=replace(
+                self.sample, documents=self.sample.documents.with_label_sets()
+            ),
             documents=self.documents.with_label_sets(),
         )
 
@@ -161,7 +173,7 @@ class CorpusCounts:
         documents = replace(documents, matrix=documents.matrix.select_terms(selected))
         sample = replace(self.sample, documents=documents)
         sample = sample.renumber(table.renumber_terms(new_ids))
-        return replace(self, table=restricted, sample=sample)
+        return replace(self, table=restricted, sample_or_loader=sample)
 
     def widen(self, vocabulary: Vocabulary) -> tuple[CorpusCounts, Ints, Ints]:
         """Return the counts with further terms, and the new ids of the terms of both vocabularies.
@@ -174,7 +186,7 @@ class CorpusCounts:
         sizes[my_ids] = np.diff(table.term_offsets)
         sample = self.sample.renumber(table.renumber_terms(my_ids))
         table = replace(table, vocabulary=union, term_offsets=compute_offsets(sizes))
-        return replace(self, table=table, sample=sample), my_ids, their_ids
+        return replace(self, table=table, sample_or_loader=sample), my_ids, their_ids
 
     def reduce_unit(self) -> CorpusCounts:
         """Return the counts in units of whole documents, if all counts are whole.
@@ -193,7 +205,7 @@ class CorpusCounts:
         if not any(np.any(array % unit) for array in counts.values()):
             reduced = {name: array // unit for name, array in counts.items()}
             table = replace(table, **reduced, unit=1)
-        return replace(self, table=table, sample=sample)
+        return replace(self, table=table, sample_or_loader=sample)
 
     def with_log_sums(self, *, enabled: bool) -> CorpusCounts:
         """Return the counts with sums of log weights if ``enabled``, else without them.
@@ -254,7 +266,7 @@ class CorpusCounts:
         return replace(
             self,
             table=self.table.regroup_columns(columns, classes, layers),
-            sample=sample,
+            sample_or_loader=sample,
             documents=NO_DOCUMENTS,
         )
 

@@ -190,6 +190,7 @@ def _check_model(path: str, *, path_is_explicit: bool) -> Iterator[Finding]:
 
     try:
         fitted = TextClassifier.load(path).fitted
+        _ = fitted.counts.sample  # which loading does not check
     except ModelError as problem:
         fix = problem.hint or RESTORE_HINT
         yield FailedCheck("model", FAILED, f"{path}: {problem.message}", fix, problem)

@@ -16,7 +16,7 @@ import numpy as np
 from nbtext.counts.documents import MAX_HASH
 from nbtext.counts.statistics import MAX_SEED_PSEUDO_COUNT
 from nbtext.document_fields import WEIGHT_UNIT
-from nbtext.errors import ModelError, UsageError, malformed_model_error, require_valid_model
+from nbtext.errors import ModelError, UsageError, require_valid_model
 from nbtext.prediction.calibration import MAX_ABS_LOG
 from nbtext.prediction.typicality import DRIFT_METRICS
 from nbtext.text.surface_forms import PAIRS, WORDS
@@ -321,16 +321,34 @@ def _encode_array(value: Numbers | bytes, kind: str) -> Numbers:
     return value
 
 
-def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays]:
+class ArrayValues(dict[str, Any]):
+    """The values of checked arrays by name. An array is converted when it is first looked up.
+
+    Whole numbers become int64, other numbers float64 or uint64, and texts bytes.
+    """
+
+    def __init__(self, stored: Arrays) -> None:
+        super().__init__()
+        self.stored = stored
+        """The arrays as in the file. Whole numbers have a narrow type, so checks take less time."""
+
+    def __missing__(self, name: str) -> bytes | Numbers:
+        """Convert an array."""
+        value = _convert_array(ARRAYS[name].kind, self.stored[name])
+        self[name] = value
+        return value
+
+
+def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[ArrayValues, Arrays]:
     """Return the values of a model file's arrays by name, and the classifier's own arrays.
 
     Missing arrays are returned as empty values. `FITTED_PREFIX` is removed from the names of the
     classifier's arrays. Raise `ModelError` unless all arrays follow the schema.
     """
     sizes = {"layers": n_layers, "yes or no": 2}  # the limit "yes or no" allows 0 and 1
-    values = {
-        spec.name: _decode_array(spec, arrays.get(spec.name), sizes) for spec in ARRAYS.values()
-    }
+    values = ArrayValues(
+        {spec.name: _check_array(spec, arrays.get(spec.name), sizes) for spec in ARRAYS.values()}
+    )
     classifier_arrays = {name: array for name, array in arrays.items() if name not in ARRAYS}
     later_names = sorted(set(classifier_arrays) & set(RESERVED_ARRAYS))
     if later_names:
@@ -354,8 +372,8 @@ def decode_arrays(arrays: Arrays, n_layers: int) -> tuple[dict[str, Any], Arrays
     }
 
 
-def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int]) -> bytes | Numbers:
-    """Return the checked value of an array, which is empty if ``array`` is None.
+def _check_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int]) -> Numbers:
+    """Return the array, or an empty one if it is None, after a check.
 
     ``sizes`` has the known numbers of elements by size name. If it lacks the size name of the
     array, the number of elements is added to ``sizes`` in place.
@@ -373,27 +391,34 @@ def _decode_array(spec: ArraySpec, array: Numbers | None, sizes: dict[str, int])
             f"{spec.name} has {array.size:,} elements, and there are {size:,} {spec.size_name}",
         )
     if spec.kind == UTF8_TEXT:
-        return _decode_text(spec, array)
-    if dtype:
-        require_valid_model(
-            spec.kind != FINITE_NUMBERS or np.isfinite(array).all(),
-            f"{spec.name} does not contain {spec.kind}",
-        )
-        return array.astype(np.float64)
-    if spec.kind == KEYS_64_BITS:
-        return array.astype(np.uint64)
-    _require_in_range(spec, array, sizes)
-    return array.astype(np.int64)
+        has_valid_numbers = _is_utf8(array.tobytes())
+    elif spec.kind == FINITE_NUMBERS:
+        has_valid_numbers = bool(np.isfinite(array).all())
+    else:
+        has_valid_numbers = True
+    require_valid_model(has_valid_numbers, f"{spec.name} does not contain {spec.kind}")
+    if spec.kind in (WHOLE_NUMBERS, LONG_WHOLE_NUMBERS):
+        _require_in_range(spec, array, sizes)
+    return array
 
 
-def _decode_text(spec: ArraySpec, array: Numbers) -> bytes:
-    """Return the bytes of a text; raise `ModelError` if it is not in UTF-8."""
-    text = array.tobytes()
+def _is_utf8(text: bytes) -> bool:
     try:
         text.decode()
     except UnicodeDecodeError:
-        raise malformed_model_error(f"{spec.name} does not contain {spec.kind}") from None
-    return text
+        return False
+    return True
+
+
+def _convert_array(kind: str, array: Numbers) -> bytes | Numbers:
+    """Return the value of a checked array."""
+    if kind == UTF8_TEXT:
+        return array.tobytes()
+    if kind == KEYS_64_BITS:
+        return array.astype(np.uint64, copy=False)
+    if kind in KIND_DTYPES:
+        return array.astype(np.float64)
+    return array.astype(np.int64)
 
 
 def _require_in_range(spec: ArraySpec, array: Numbers, sizes: dict[str, int]) -> None:

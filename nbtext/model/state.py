@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ from nbtext.model.schema import (
     EXACT_SUM_LIMIT,
     FITTED_PREFIX,
     LABEL_KINDS,
+    ArrayValues,
     StoredSettings,
     decode_arrays,
     encode_arrays,
@@ -77,20 +79,21 @@ from nbtext.text.hashing import pair, unpair
 from nbtext.text.surface_forms import PAIRS, find_unspaced_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from fractions import Fraction
 
     from nbtext.counts.moments import Moments
     from nbtext.type_names import Arrays, Floats, Ints, Names, Numbers, ParsedJson
 
-    ArrayContents = Mapping[str, Any]
-    """Values of the arrays of a model file, by name."""
 
 MAX_LABEL_LAYER_COLUMNS = 1 << 24
 """Limit of columns. Each takes eight bytes of memory, even if the file does not store it."""
 
 MAX_ABS_LABEL_CALIBRATION = 1e6
 """Limit of the absolute values of slope, offset and prior of a label."""
+
+CHECKED_NGRAMS = 1 << 14
+"""Number of n-grams that are checked at once, so that their parts fit into the cache."""
 
 MAX_SUM_DIGITS = 2000
 """Limit of digits of the numerator of an exact sum. The largest possible sums have about 500."""
@@ -295,10 +298,17 @@ def encode_moments(moments: Moments) -> dict[str, Numbers | bytes]:
 # Decoding
 
 
-def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
+def decode_model(
+    plain: Mapping[str, object],
+    arrays: Arrays,
+    *,
+    path: str | None = None,
+    fingerprint: str | None = None,
+) -> FittedModel:
     """Return the model that plain settings and arrays describe.
 
-    Raise `ModelError` unless training could have made the model.
+    Raise `ModelError` unless training could have made the model. With the ``path`` of the model
+    file, the sample is decoded and checked when it is first needed.
     """
     stored = parse_settings(plain)
     settings = _decode_settings(stored.training, stored.reading)
@@ -307,7 +317,9 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
         SeedTerm(label, tuple(terms), pseudo_count) for label, terms, pseudo_count in stored.seeds
     ]
     require_valid_model(all(seed.term for seed in seeds), "a seed word is not a term")
-    counts = _decode_counts(contents, stored, settings, seeds)
+    counts = _decode_counts(contents, stored, settings, seeds, path)
+    if path is None:
+        _ = counts.sample
     table = counts.table
     stop_list = contents["stop_words"].decode().split()
     weights = build_count_weights(table, settings, seeds)
@@ -320,7 +332,13 @@ def decode_model(plain: Mapping[str, object], arrays: Arrays) -> FittedModel:
             weights=weights,
         )
         model = FittedModel(
-            settings, stop_list, counts, parameters, stored.written_by, stored.label_kind
+            settings,
+            stop_list,
+            counts,
+            parameters,
+            stored.written_by,
+            stored.label_kind,
+            fingerprint,
         )
         require_trainable(settings, model.statistics, seeds)
         _ = model.classifier  # raises an error if the arrays of the classifier are inconsistent
@@ -375,9 +393,7 @@ def find_row_bounds(text: bytes, sizes: Ints, plural: str) -> Ints:
     return bounds
 
 
-def decode_moments(
-    contents: ArrayContents, class_documents: Ints, attributes: Attributes
-) -> Moments:
+def decode_moments(contents: ArrayValues, class_documents: Ints, attributes: Attributes) -> Moments:
     """Return the checked moments of the number attributes in each stored column of the table."""
     from nbtext.counts.moments import Moments
 
@@ -443,7 +459,7 @@ def decode_sample_values(values: Floats, n_documents: int, attributes: Attribute
 
 
 def _decode_parameters(
-    contents: ArrayContents, stored: StoredSettings, settings: Settings, table: CountTable
+    contents: ArrayValues, stored: StoredSettings, settings: Settings, table: CountTable
 ) -> FittedParameters:
     """Return the checked parameters, with defaults for the parameters that `decode_model` adds."""
     smoothing = float(stored.smoothing)
@@ -469,7 +485,7 @@ def _decode_parameters(
 
 
 def _decode_profile(
-    contents: ArrayContents, stored: StoredSettings, table: CountTable
+    contents: ArrayValues, stored: StoredSettings, table: CountTable
 ) -> Profile | None:
     predictions = contents["answers"]
     if are_multi_label(table.classes):
@@ -501,7 +517,7 @@ def _decode_choices(plain: ParsedJson) -> Choices:
 
 
 def _decode_calibration(
-    contents: ArrayContents, stored: StoredSettings, table: CountTable
+    contents: ArrayValues, stored: StoredSettings, table: CountTable
 ) -> Calibration:
     calibration = Calibration(**{name: float(value) for name, value in stored.temperature.items()})
     require_valid_model(calibration.is_valid, "its temperature is out of range")
@@ -544,7 +560,7 @@ def _decode_typicality(likelihoods: Floats) -> Typicality | None:
     return Typicality(quantiles)
 
 
-def _decode_held_out(contents: ArrayContents, labels: Names) -> HeldOutPosteriors | None:
+def _decode_held_out(contents: ArrayValues, labels: Names) -> HeldOutPosteriors | None:
     """Return the posteriors of held-out documents, or None if the model file has none."""
     label_indices = contents["left_out_labels"]
     label_counts = contents["left_out_label_counts"]
@@ -613,17 +629,37 @@ def _require_labels(
 
 
 def _decode_counts(
-    contents: ArrayContents, stored: StoredSettings, settings: Settings, seeds: SeedTerms
+    contents: ArrayValues,
+    stored: StoredSettings,
+    settings: Settings,
+    seeds: SeedTerms,
+    path: str | None,
 ) -> CorpusCounts:
+    """Return the counts with a sample that is decoded later; its errors name ``path``."""
     table = _decode_table(contents, stored, settings)
     if are_multi_label(table.classes):
         _require_labels_of_documents(table)
     room = 1 if stored.unseen is None else SAMPLE_ROOM
-    sample = _decode_sample(contents, table, settings.keep_documents, stored.sample_bound, room)
-    counts = CorpusCounts(table, sample, stored.closed_vocabulary)
-    _require_seeds(table, seeds, settings)
+    sample_contents = ArrayValues(
+        {name: array for name, array in contents.stored.items() if name.startswith("sample_")}
+    )
+    decode_sample = partial(
+        _decode_sample, sample_contents, table, settings.keep_documents, stored.sample_bound, room
+    )
+    load_sample = partial(_load_sample, decode_sample, path)
+    counts = CorpusCounts(table, load_sample, stored.closed_vocabulary)
+    _require_seeds(table, contents, seeds, settings)
     _require_unlabelled_layers(table, _decode_unlabelled(stored))
     return counts
+
+
+def _load_sample(decode_sample: Callable[[], DocumentSample], path: str | None) -> DocumentSample:
+    """Decode the sample of the model file at ``path``."""
+    try:
+        return decode_sample()
+    except ModelError as problem:
+        problem.where = path
+        raise
 
 
 def _decode_layers(stored: StoredSettings) -> Layers:
@@ -646,7 +682,7 @@ def _decode_layers(stored: StoredSettings) -> Layers:
     return (*(layer._replace(unit=None) for layer in document_layers), *derived_layers)
 
 
-def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
+def _decode_labels(contents: ArrayValues) -> tuple[str, ...]:
     bounds = find_row_bounds(contents["labels"], contents["label_lengths"], "labels").tolist()
     labels = tuple(contents["labels"][start:end].decode() for start, end in pairwise(bounds))
     require_valid_model(
@@ -660,7 +696,9 @@ def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
     return labels
 
 
-def _require_seeds(table: CountTable, seeds: SeedTerms, settings: Settings) -> None:
+def _require_seeds(
+    table: CountTable, contents: ArrayValues, seeds: SeedTerms, settings: Settings
+) -> None:
     """Raise `ModelError` unless seeds explain labels without documents and terms without cells."""
     documents_by_layer = table.class_documents.reshape(table.n_classes, -1)
     empty_indices = np.flatnonzero(~documents_by_layer.any(axis=1))
@@ -670,7 +708,7 @@ def _require_seeds(table: CountTable, seeds: SeedTerms, settings: Settings) -> N
         "a label has no documents and no seed words",
     )
     # A seed word of n terms adds up to 2n − 1 terms: n single terms and n − 1 n-grams.
-    n_empty_terms = np.count_nonzero(~table.term_occurs)
+    n_empty_terms = table.n_terms - np.count_nonzero(contents.stored["term_cells"])
     max_empty_terms = sum(2 * len(seed.term) - 1 for seed in seeds)
     require_valid_model(n_empty_terms <= max_empty_terms, "its terms and cells do not fit")
     require_valid_model(
@@ -699,15 +737,13 @@ def _require_unlabelled_layers(table: CountTable, summary: UnlabelledSummary | N
     )
 
 
-def _decode_table(
-    contents: ArrayContents, stored: StoredSettings, settings: Settings
-) -> CountTable:
+def _decode_table(contents: ArrayValues, stored: StoredSettings, settings: Settings) -> CountTable:
     """Return the table of counts, with checked columns and cells."""
     vocabulary = _decode_vocabulary(contents)
     layers = _decode_layers(stored)
     labels = _decode_labels(contents)
     column_documents = contents["column_documents"]
-    term_offsets = compute_offsets(contents["term_cells"])
+    term_offsets = compute_offsets(contents.stored["term_cells"])
     _require_cells(contents, term_offsets, len(vocabulary), settings)
     columns = _decode_columns(contents, len(labels), len(layers))
     n_columns = len(labels) * len(layers)
@@ -748,22 +784,25 @@ def _decode_table(
 
 
 def _require_cells(
-    contents: ArrayContents, term_offsets: Ints, n_terms: int, settings: Settings
+    contents: ArrayValues, term_offsets: Ints, n_terms: int, settings: Settings
 ) -> None:
     """Raise `ModelError` unless the arrays of cells are consistent with each other."""
-    columns = contents["cell_columns"]
-    column_documents = contents["column_documents"]
-    counts = contents["cell_counts"]
-    documents = contents["cell_documents"]
-    logs = contents["cell_logs"]
+    stored = contents.stored  # with narrow types, which are compared in less time
+    columns = stored["cell_columns"]
+    column_documents = stored["column_documents"]
+    counts = stored["cell_counts"]
+    documents = stored["cell_documents"]
+    logs = stored["cell_logs"]
     require_valid_model(
         term_offsets[-1] == columns.size and term_offsets.size == n_terms + 1,
         "its terms and cells do not fit",
     )
-    require_valid_model(np.all(columns < column_documents.size), "a cell is outside the columns")
     require_valid_model(np.all(documents <= counts), "a cell counts less than its documents")
+    max_documents = documents.max(initial=0)
+    # Only cells of frequent terms can have more documents than the smallest column.
+    frequent = np.flatnonzero(documents > column_documents.min(initial=max_documents))
     require_valid_model(
-        np.all(documents <= column_documents[columns]),
+        np.all(documents[frequent] <= column_documents[columns[frequent]]),
         "a cell has more documents than its column",
     )
     require_valid_model(
@@ -779,7 +818,7 @@ def _require_cells(
     )
 
 
-def _decode_columns(contents: ArrayContents, n_labels: int, n_layers: int) -> Ints:
+def _decode_columns(contents: ArrayValues, n_labels: int, n_layers: int) -> Ints:
     """Return the column of the table for each stored column, shape (n_stored,).
 
     With one layer all columns are stored, and the file has neither labels nor layers of columns.
@@ -853,7 +892,7 @@ def _require_possible_logs(table: CountTable) -> None:
 
 
 def _decode_sample(
-    contents: ArrayContents, table: CountTable, size: int, bound: int, room: int
+    contents: ArrayValues, table: CountTable, size: int, bound: int, room: int
 ) -> DocumentSample:
     """Return the checked sample.
 
@@ -900,7 +939,7 @@ def _decode_sample(
 
 
 def _decode_sample_columns(
-    contents: ArrayContents, table: CountTable
+    contents: ArrayValues, table: CountTable
 ) -> tuple[Ints, LabelSets | None]:
     """Return the column of each sampled document, and its label set in a multi-label model.
 
@@ -932,23 +971,26 @@ def _decode_sample_columns(
     return document_layers, LabelSets(label_counts, label_columns)
 
 
-def _decode_vocabulary(contents: ArrayContents) -> Vocabulary:
+def _decode_vocabulary(contents: ArrayValues) -> Vocabulary:
     """Return the checked vocabulary."""
     text = contents["terms"]
     ngram_keys = contents["ngrams"]
     bounds = find_row_bounds(text, contents["term_lengths"], "terms")
     n_single_terms = bounds.size - 1
     require_valid_model(are_sorted_terms(text, bounds), "its terms are not sorted and distinct")
-    prefixes, last_terms = unpair(ngram_keys)
     require_valid_model(
         np.all(ngram_keys[1:] > ngram_keys[:-1]), "its n-grams are not sorted and distinct"
     )
-    # An n-gram consists of an earlier term or n-gram, and a single term.
-    is_earlier = (prefixes >= 0) & (prefixes < n_single_terms + np.arange(prefixes.size))
-    require_valid_model(
-        np.all(is_earlier & (last_terms < n_single_terms)),
-        "an n-gram has parts that are not terms",
-    )
+    for start in range(0, ngram_keys.size, CHECKED_NGRAMS):  # less memory than all at once
+        keys = ngram_keys[start : start + CHECKED_NGRAMS]
+        prefixes, last_terms = unpair(keys)
+        # An n-gram consists of an earlier term or n-gram, and a single term.
+        first_id = n_single_terms + start
+        is_earlier = (prefixes >= 0) & (prefixes < np.arange(first_id, first_id + keys.size))
+        require_valid_model(
+            np.all(is_earlier & (last_terms < n_single_terms)),
+            "an n-gram has parts that are not terms",
+        )
     return Vocabulary(text, bounds, ngram_keys)
 
 
@@ -957,11 +999,11 @@ def measure_longest_ngram(vocabulary: Vocabulary) -> int:
 
     N-grams are sorted by their prefixes, which are shorter n-grams, so shorter n-grams come first.
     """
-    prefixes, _ = unpair(vocabulary.ngram_keys)
     length = 1
     end = vocabulary.n_single_terms  # id after the last n-gram of this length
     while end < len(vocabulary):
         # Each n-gram of the next length has a prefix of this length.
-        end = vocabulary.n_single_terms + int(np.searchsorted(prefixes, end))
+        first_key = pair(np.array(end), np.array(0))
+        end = vocabulary.n_single_terms + int(np.searchsorted(vocabulary.ngram_keys, first_key))
         length += 1
     return length

@@ -775,24 +775,32 @@ class TextClassifier:
 
     @classmethod
     def load(cls, path: str) -> TextClassifier:
-        """Read a model file; raise `ModelError` if it is missing, damaged or of another format."""
+        """Read a model file; raise `ModelError` if it is missing, damaged or of another format.
+
+        Predictions do not need the sample of documents, so it is checked when it is first used.
+        """
         from nbtext.store import read_model_file
 
         stored = read_model_file(path)
         try:
-            return cls._from_stored(stored)
+            return cls._from_stored(stored, path)
         except ModelError as problem:
             problem.where = path
             raise
 
     @classmethod
-    def _from_stored(cls, stored: StoredModel) -> TextClassifier:
-        """Return the model of a model file; raise `ModelError` if it is malformed."""
-        fitted = decode_model(stored.settings, stored.arrays)
+    def _from_stored(cls, stored: StoredModel, path: str | None = None) -> TextClassifier:
+        """Return the model of a model file; raise `ModelError` if it is malformed.
+
+        ``path`` is as in `decode_model`.
+        """
+        fitted = decode_model(
+            stored.settings, stored.arrays, path=path, fingerprint=stored.fingerprint
+        )
         model = cls()
         model._stop_list = fitted.stop_list
         model.seeds = fitted.parameters.weights.seeds
-        return model._replace_fitted(replace(fitted, fingerprint=stored.fingerprint))
+        return model._replace_fitted(fitted)
 
     @property
     def classes(self) -> list[str]:

@@ -41,6 +41,9 @@ MAX_NEWTON_STEPS = 50
 MIN_SQUARED_DECREMENT = 1e-6
 """A fit stops if the squared Newton decrement, twice the gain of a step in nats, is below this."""
 
+MAX_BLOCK_SCORES = 1 << 15
+"""Scores of the documents of a block, which fits into the processor's cache."""
+
 MAX_ABS_LOG = 30.0
 """Upper bound of |log T|, and of the change of log T in one step."""
 
@@ -52,9 +55,6 @@ LOG_ROUNDING_TOLERANCE = 1e-6
 
 LOG_ZERO_SCORE = -1e200
 """Replaces log 0 in a fit, because 0 · ∞ is nan."""
-
-MAX_BLOCK_SCORES = 1 << 14
-"""Scores of a block of documents that fits into the processor's cache."""
 
 MAX_KNOWN_TOKENS = 2.0**53
 """Upper bound of the known tokens of a document."""
@@ -260,21 +260,25 @@ def make_temperature_loss(
     """
     scores = scores - scores.max(axis=2, keepdims=True)
     np.maximum(scores, LOG_ZERO_SCORE, out=scores)
+    true_scores = scores[np.arange(truth.size), :, truth]
     design = np.stack((np.ones_like(x), x), axis=1)
-    blocks = _split_documents(scores)
+    block_size = max(MAX_BLOCK_SCORES // scores[0].size, 1)
+    blocks = [slice(start, start + block_size) for start in range(0, truth.size, block_size)]
 
     def compute_loss(flat: Floats) -> tuple[float, Floats, Floats]:
-        # Shapes: d documents, m and n models, i and j the two parameters of a model.
+        # Shapes: d documents, m and n models, k classes, i and j the two parameters of a model.
         parameters = flat.reshape(prior_centre.shape)
         factors = np.exp(np.clip(design @ parameters.T, -MAX_ABS_LOG, MAX_ABS_LOG))
-        moments = [_compute_moments(scores[rows], factors[rows], truth[rows]) for rows in blocks]
+        moments = [
+            _compute_score_moments(factors[block], scores[block], truth[block]) for block in blocks
+        ]
         losses, means, second_moments = map(np.concatenate, zip(*moments, strict=True))
         deviations = (parameters - prior_centre).ravel()
         value = float((weights * losses).sum() + deviations @ deviations / 2)
 
         covariances = second_moments - means[:, :, np.newaxis] * means[:, np.newaxis]
         factor_gradients = factors[:, :, np.newaxis] * design[:, np.newaxis]  # (d, m, i)
-        excess = means - scores[np.arange(truth.size), :, truth]
+        excess = means - true_scores
         gradient = np.einsum("d,dm,dmi->mi", weights, excess, factor_gradients)
         curvature = np.einsum(
             "dmn,dmi,dnj->minj",
@@ -288,20 +292,13 @@ def make_temperature_loss(
     return compute_loss
 
 
-def _split_documents(scores: Floats) -> list[slice]:
-    """Return slices of documents whose scores fit into the processor's cache."""
-    n_docs, n_models, n_classes = scores.shape
-    size = max(MAX_BLOCK_SCORES // (n_models * n_classes), 1)
-    return [slice(start, start + size) for start in range(0, n_docs, size)]
-
-
-def _compute_moments(
-    scores: Floats, factors: Floats, truth: AnyInts
+def _compute_score_moments(
+    factors: Floats, scores: Floats, truth: AnyInts
 ) -> tuple[Floats, Floats, Floats]:
-    """Return −log p(truth), E[s_m] and E[s_m s_n] of each document.
+    """Return −log p(truth | d), E[s_m] and E[s_m s_n] under the posterior of each document.
 
-    E is under the posterior softmax(Σ_m u_m s_m) with the factors u. The shapes are (n_docs,),
-    (n_docs, n_models) and (n_docs, n_models, n_models).
+    The posterior is the softmax of Σ_m u_m s_m, with the ``factors`` u, shape (n_docs, n_models).
+    The results have the shapes (n_docs,), (n_docs, n_models) and (n_docs, n_models, n_models).
     """
     posterior = np.einsum("dm,dmk->dk", factors, scores)
     posterior -= posterior.max(axis=1, keepdims=True)
