@@ -73,7 +73,7 @@ def compute_offsets(sizes: Numbers) -> Ints:
     return offsets
 
 
-def are_rows_increasing(values: Ints, offsets: Ints) -> bool:
+def are_rows_increasing(values: Numbers, offsets: Ints) -> bool:
     """Return whether the values of each row increase strictly.
 
     ``offsets`` are the start of each row in ``values``, and the end of the last row.

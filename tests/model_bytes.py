@@ -118,11 +118,12 @@ def outcome(path: Path, content: bytes) -> str:
     path.write_bytes(content)
     try:
         model = TextClassifier.load(str(path))
+        model.predict(["the cat sat on the dog", "nothing of it", ""]).tolist()
+        model.predict_proba([b"cats and dogs"])
+        build_overview(model, 3)  # which decodes the sample
     except ModelError as problem:
         message = str(problem)
+        assert message.startswith(f"{path}: ")
         assert len(message) < 1000 + len(str(path)), message
         return message
-    model.predict(["the cat sat on the dog", "nothing of it", ""]).tolist()
-    model.predict_proba([b"cats and dogs"])
-    build_overview(model, 3)
     return ""

@@ -85,6 +85,9 @@ if TYPE_CHECKING:
     from nbtext.counts.moments import Moments
     from nbtext.type_names import Arrays, Floats, Ints, Names, Numbers, ParsedJson
 
+    ArrayContents = Mapping[str, Any]
+    """Values of the arrays of a model file, by name."""
+
 
 MAX_LABEL_LAYER_COLUMNS = 1 << 24
 """Limit of columns. Each takes eight bytes of memory, even if the file does not store it."""
@@ -318,8 +321,6 @@ def decode_model(
     ]
     require_valid_model(all(seed.term for seed in seeds), "a seed word is not a term")
     counts = _decode_counts(contents, stored, settings, seeds, path)
-    if path is None:
-        _ = counts.sample
     table = counts.table
     stop_list = contents["stop_words"].decode().split()
     weights = build_count_weights(table, settings, seeds)
@@ -393,7 +394,9 @@ def find_row_bounds(text: bytes, sizes: Ints, plural: str) -> Ints:
     return bounds
 
 
-def decode_moments(contents: ArrayValues, class_documents: Ints, attributes: Attributes) -> Moments:
+def decode_moments(
+    contents: ArrayContents, class_documents: Ints, attributes: Attributes
+) -> Moments:
     """Return the checked moments of the number attributes in each stored column of the table."""
     from nbtext.counts.moments import Moments
 
@@ -459,7 +462,7 @@ def decode_sample_values(values: Floats, n_documents: int, attributes: Attribute
 
 
 def _decode_parameters(
-    contents: ArrayValues, stored: StoredSettings, settings: Settings, table: CountTable
+    contents: ArrayContents, stored: StoredSettings, settings: Settings, table: CountTable
 ) -> FittedParameters:
     """Return the checked parameters, with defaults for the parameters that `decode_model` adds."""
     smoothing = float(stored.smoothing)
@@ -485,7 +488,7 @@ def _decode_parameters(
 
 
 def _decode_profile(
-    contents: ArrayValues, stored: StoredSettings, table: CountTable
+    contents: ArrayContents, stored: StoredSettings, table: CountTable
 ) -> Profile | None:
     predictions = contents["answers"]
     if are_multi_label(table.classes):
@@ -517,7 +520,7 @@ def _decode_choices(plain: ParsedJson) -> Choices:
 
 
 def _decode_calibration(
-    contents: ArrayValues, stored: StoredSettings, table: CountTable
+    contents: ArrayContents, stored: StoredSettings, table: CountTable
 ) -> Calibration:
     calibration = Calibration(**{name: float(value) for name, value in stored.temperature.items()})
     require_valid_model(calibration.is_valid, "its temperature is out of range")
@@ -560,7 +563,7 @@ def _decode_typicality(likelihoods: Floats) -> Typicality | None:
     return Typicality(quantiles)
 
 
-def _decode_held_out(contents: ArrayValues, labels: Names) -> HeldOutPosteriors | None:
+def _decode_held_out(contents: ArrayContents, labels: Names) -> HeldOutPosteriors | None:
     """Return the posteriors of held-out documents, or None if the model file has none."""
     label_indices = contents["left_out_labels"]
     label_counts = contents["left_out_label_counts"]
@@ -635,7 +638,7 @@ def _decode_counts(
     seeds: SeedTerms,
     path: str | None,
 ) -> CorpusCounts:
-    """Return the counts with a sample that is decoded later; its errors name ``path``."""
+    """Return the checked counts. The ``path`` is as in `decode_model`."""
     table = _decode_table(contents, stored, settings)
     if are_multi_label(table.classes):
         _require_labels_of_documents(table)
@@ -648,6 +651,8 @@ def _decode_counts(
     )
     load_sample = partial(_load_sample, decode_sample, path)
     counts = CorpusCounts(table, load_sample, stored.closed_vocabulary)
+    if path is None:
+        _ = counts.sample
     _require_seeds(table, contents, seeds, settings)
     _require_unlabelled_layers(table, _decode_unlabelled(stored))
     return counts
@@ -682,7 +687,7 @@ def _decode_layers(stored: StoredSettings) -> Layers:
     return (*(layer._replace(unit=None) for layer in document_layers), *derived_layers)
 
 
-def _decode_labels(contents: ArrayValues) -> tuple[str, ...]:
+def _decode_labels(contents: ArrayContents) -> tuple[str, ...]:
     bounds = find_row_bounds(contents["labels"], contents["label_lengths"], "labels").tolist()
     labels = tuple(contents["labels"][start:end].decode() for start, end in pairwise(bounds))
     require_valid_model(
@@ -818,7 +823,7 @@ def _require_cells(
     )
 
 
-def _decode_columns(contents: ArrayValues, n_labels: int, n_layers: int) -> Ints:
+def _decode_columns(contents: ArrayContents, n_labels: int, n_layers: int) -> Ints:
     """Return the column of the table for each stored column, shape (n_stored,).
 
     With one layer all columns are stored, and the file has neither labels nor layers of columns.
@@ -892,7 +897,7 @@ def _require_possible_logs(table: CountTable) -> None:
 
 
 def _decode_sample(
-    contents: ArrayValues, table: CountTable, size: int, bound: int, room: int
+    contents: ArrayContents, table: CountTable, size: int, bound: int, room: int
 ) -> DocumentSample:
     """Return the checked sample.
 
@@ -939,7 +944,7 @@ def _decode_sample(
 
 
 def _decode_sample_columns(
-    contents: ArrayValues, table: CountTable
+    contents: ArrayContents, table: CountTable
 ) -> tuple[Ints, LabelSets | None]:
     """Return the column of each sampled document, and its label set in a multi-label model.
 
@@ -971,7 +976,7 @@ def _decode_sample_columns(
     return document_layers, LabelSets(label_counts, label_columns)
 
 
-def _decode_vocabulary(contents: ArrayValues) -> Vocabulary:
+def _decode_vocabulary(contents: ArrayContents) -> Vocabulary:
     """Return the checked vocabulary."""
     text = contents["terms"]
     ngram_keys = contents["ngrams"]
