@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from nbtext.prediction.label_calibration import LabelCalibration, _LabelLoss, fit_label_calibration
+from nbtext.prediction.label_calibration import (
+    MANY_LABELS,
+    LabelCalibration,
+    _LabelLoss,
+    fit_label_calibration,
+)
 from nbtext.prediction.labels import DocumentLabels
 
 RANDOM = np.random.default_rng(1)
@@ -64,6 +69,32 @@ def test_documents_without_known_tokens_get_the_prior_and_do_not_change_the_fit(
     assert np.exp(
         fitted.compute_log_posterior(PRIOR[np.newaxis], np.array([0]))[0]
     ) == pytest.approx(1 / (1 + np.exp(-PRIOR)))
+
+
+@pytest.mark.parametrize("labels_per_document", [1, 60])
+def test_many_labels_share_parameters_unless_the_documents_have_many(
+    labels_per_document: int,
+) -> None:
+    n_labels, n_documents = MANY_LABELS + 1, 20
+    generator = np.random.default_rng(0)
+    truth = np.zeros((n_documents, n_labels), np.bool_)
+    for row in truth:
+        row[generator.choice(n_labels, labels_per_document, replace=False)] = True
+    prior = np.linspace(-7, -5, n_labels)
+    scores = prior + generator.normal(size=truth.shape) + 6 * truth
+    lengths = generator.integers(1, 40, n_documents)
+    fitted = fit_label_calibration(scores, truth, lengths, None, prior)
+    have_own = labels_per_document * n_documents > n_labels
+    assert np.any(fitted.slopes != 1) == have_own
+    # The offsets that all labels share are a line in the prior log odds.
+    line = np.polynomial.Polynomial.fit(prior, fitted.offsets, 1)
+    assert np.allclose(line(prior), fitted.offsets, atol=1e-6) != have_own
+    weights = np.ones(n_documents)
+    again = fitted.compute_held_out_log_posterior(
+        scores, DocumentLabels.from_sets([tuple(np.flatnonzero(row)) for row in truth], n_labels),
+        lengths, weights,
+    )  # fmt: skip
+    assert np.isfinite(again).all()
 
 
 def test_weight_of_two_equals_two_documents() -> None:

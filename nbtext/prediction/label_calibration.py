@@ -50,6 +50,13 @@ OFFSET_STD = 1.0
 MAX_HELD_OUT_FOLDS = 20
 """Folds of the held-out documents. Each fold is scored by a fit to all other folds."""
 
+MANY_LABELS = 1024
+"""Above this number, labels have slopes and offsets of their own only if documents have them.
+
+So many labels occur less than once on average in the documents of a fit, which is limited to
+`nbtext.model.training.MAX_CALIBRATION_SCORES`. The priors would decide their parameters.
+"""
+
 MAX_DOCUMENT_LABEL_PAIRS = 1 << 21
 """Documents times labels, summed over the fits of all folds. A fit to 2¹⁸ takes 0.2 s."""
 
@@ -183,21 +190,25 @@ def fit_label_calibration(
     shape (n_labels,).
 
     The first fit is of the parameters that all labels share, the second of all parameters. With
-    ``initial``, one fit starts from this calibration and keeps its offsets.
+    ``initial``, one fit starts from this calibration and keeps its offsets. More than `MANY_LABELS`
+    labels share all parameters if the documents have fewer labels in total.
     """
     if weights is None:
         weights = np.ones(len(scores))
     loss = _LabelLoss(scores, truth, lengths, weights, prior)
     n_labels = prior.size
-    indices = np.arange(N_SHARED + 2 * n_labels)
+    n_own = n_labels  # labels with parameters of their own
+    if n_labels > max(MANY_LABELS, np.count_nonzero(truth)):
+        n_own = 0
     # For each fit the indices of the parameters that it may change.
     if initial is None:
         parameters = np.concatenate((SHARED_PRIOR_MEANS, np.ones(n_labels), np.zeros(n_labels)))
-        fits = [indices[:N_SHARED], indices]
+        fits = [np.arange(N_SHARED)]
+        if n_own:
+            fits.append(np.arange(N_SHARED + 2 * n_own))
     else:
         parameters = _to_parameters(initial)
-        shared_and_slopes = indices[: N_SHARED + n_labels]
-        fits = [np.delete(shared_and_slopes, SHARED_OFFSET_INDICES)]
+        fits = [np.delete(np.arange(N_SHARED + n_own), SHARED_OFFSET_INDICES)]
     for free_indices in fits:
         parameters = _minimize(loss, parameters, free_indices)
     return _to_calibration(parameters, prior)
