@@ -41,7 +41,7 @@ MAX_NEWTON_STEPS = 50
 MIN_SQUARED_DECREMENT = 1e-6
 """A fit stops if the squared Newton decrement, twice the gain of a step in nats, is below this."""
 
-MAX_BLOCK_SCORES = 1 << 15
+MAX_BLOCK_SCORES = 1 << 14
 """Scores of the documents of a block, which fits into the processor's cache."""
 
 MAX_ABS_LOG = 30.0
