@@ -37,6 +37,7 @@ LAYERS = (
     ("evaluation",),
     ("labelling",),
     ("report",),
+    ("serve",),
     ("cli",),
     ("__main__",),
 )

@@ -24,6 +24,7 @@ from nbtext.corpus.detection.formats import (
     resolve_reading,
 )
 from nbtext.corpus.document import LabelledFolder
+from nbtext.corpus.reading import TEXT_RECORD_READING
 from nbtext.corpus.streams import peek_start, read_path_list, set_standard_input
 from nbtext.errors import PathError, UsageError, join_names
 from nbtext.parallel.allocator import keep_freed_memory
@@ -145,15 +146,6 @@ def _notify_of_single_text(paths: Sequence[str], reading: Reading) -> None:
 
 Options = TypeVar("Options", bound="DocumentOptions")
 
-TEXT_OPTION_READING = {
-    "format": "jsonl",
-    "text_column": "text",
-    "id_column": "id",
-    "document": "text",
-    "encoding": "auto",
-}
-"""The reading settings for the texts of ``--text``."""
-
 
 def locate_documents(documents: Options) -> Options:
     """Return the options with their paths set.
@@ -208,7 +200,7 @@ def _locate_texts(documents: Options) -> Options:
         identity = "-" if len(documents.text) == 1 else str(number)
         lines.append(json.dumps({"id": identity, "text": text}) + "\n")
     set_standard_input("".join(lines).encode())
-    reading = documents.reading.with_raw_values(**TEXT_OPTION_READING)
+    reading = documents.reading.with_raw_values(**TEXT_RECORD_READING)
     return replace(documents, paths=("-",), reading=reading)
 
 

@@ -6,7 +6,6 @@ The message is copied from standard input to standard output.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages, shared_options
@@ -18,9 +17,7 @@ from nbtext.report.predictions import format_mail_header
 if TYPE_CHECKING:
     from nbtext.cli.prediction import ClassifyPredictionOptions
     from nbtext.cli.shared_options import QueryDocumentOptions
-    from nbtext.model import TextClassifier
     from nbtext.scoring import Answer
-    from nbtext.settings import Reading
 
 _PIECE_BYTES = 1 << 20
 
@@ -43,14 +40,18 @@ def filter_message(
             raise UsageError(
                 "--mail-filter reads one message on standard input", hint="remove CORPUS"
             )
+        from nbtext.cli.corpus import choose_document_reading
         from nbtext.cli.prediction import build_rules_with_guarantees
         from nbtext.corpus.document import create_size_error
-        from nbtext.corpus.reading import read_document_bytes
+        from nbtext.corpus.reading import choose_message_reading, read_document_bytes
         from nbtext.scoring import iter_answers, score_documents
         from nbtext.settings import parse_size
 
         model = shared_options.load_model(model_path)
-        reading = _choose_message_reading(model, documents)
+        reading = choose_message_reading(
+            choose_document_reading(model, documents),
+            is_document_given="document" in documents.reading,
+        )
         max_bytes = parse_size(reading.max_document_size)
         remaining = source.read(max(max_bytes + 1 - len(start), 0))
         document = read_document_bytes("standard input", message.content + remaining, reading)
@@ -67,24 +68,6 @@ def filter_message(
     finally:
         # The message must not be lost. After an error, ``answer`` is None.
         _write(message, answer, remaining)
-
-
-def _choose_message_reading(model: TextClassifier, documents: QueryDocumentOptions) -> Reading:
-    """Return the settings to read one message.
-
-    Unless ``--document`` is set, a model of texts reads the message as mail.
-    """
-    from nbtext.cli.corpus import choose_document_reading
-    from nbtext.settings import KIND_BY_NAME
-
-    reading = choose_document_reading(model, documents)
-    layout = reading.layout
-    has_document_kind = layout.has_file_per_document or layout.is_mail
-    # Standard input has no name by which the kind of document could be detected.
-    is_text = not has_document_kind or reading.document == KIND_BY_NAME
-    if is_text and "document" not in documents.reading:
-        return replace(reading, format="dir", document="mail")
-    return replace(reading, format="dir")
 
 
 def pass_through() -> None:

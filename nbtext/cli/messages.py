@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
+from threading import Lock
 from typing import Protocol, TypeVar
 
 from nbtext.errors import DocumentError, NbtextError, NoDocumentsError, format_quantity, join_names
@@ -73,6 +74,7 @@ class _MessageState:
 
 
 _state = _MessageState()
+_log_lock = Lock()
 
 
 def start_messages(*, verbose: bool, quiet: bool) -> None:
@@ -103,6 +105,13 @@ def notify(text: str) -> None:
     """Print information that needs no action."""
     if shows_notices():
         emit(text, level="notice")
+
+
+def log(text: str) -> None:
+    """Print a line of the log of a resident process, which has threads."""
+    with _log_lock:
+        if not _state.quiet:
+            emit(text, level="notice")
 
 
 def is_verbose() -> bool:

@@ -49,7 +49,7 @@ class DecisionOptions:
 
 @declarations.option_record
 class PredictionOptions(DecisionOptions):
-    """Options of `build_rules_with_guarantees`, and of `nbtext.cli.proportions.adjust_prior`."""
+    """Options of `build_rules_with_guarantees`, and of `nbtext.cli.proportions`."""
 
     label_threshold: str | float = declarations.option(
         "--label-threshold",
@@ -271,6 +271,7 @@ def score_for_prediction(
     blocks = score_corpus(model.fitted, source, jobs, block_size)
     if not prediction.prior_from:
         return blocks
-    from nbtext.cli.proportions import adjust_prior
+    from nbtext.cli.proportions import make_prior_adjustment
 
-    return adjust_prior(blocks, model, documents, prediction.prior_from, jobs)
+    adjust = make_prior_adjustment(model, documents, prediction.prior_from, jobs)
+    return adjust(blocks)

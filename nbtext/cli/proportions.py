@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.cli import messages
@@ -11,7 +12,7 @@ from nbtext.errors import UsageError
 from nbtext.settings import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbtext.cli.shared_options import DocumentOptions
     from nbtext.guarantees.class_proportions import ProportionEstimator
@@ -42,14 +43,10 @@ def choose_proportion_estimator(model: TextClassifier) -> ProportionEstimator:
         return make_uncorrected_estimator(model)
 
 
-def adjust_prior(
-    blocks: Iterable[ScoredBlock],
-    model: TextClassifier,
-    documents: DocumentOptions,
-    paths: tuple[str, ...],
-    jobs: int,
-) -> Iterator[ScoredBlock]:
-    """Return scored documents with posteriors for the class proportions of other documents.
+def make_prior_adjustment(
+    model: TextClassifier, documents: DocumentOptions, paths: tuple[str, ...], jobs: int
+) -> Callable[[Iterable[ScoredBlock]], Iterator[ScoredBlock]]:
+    """Return a function that changes posteriors to the class proportions of other documents.
 
     The other documents are in ``paths`` (the option ``--prior-from``). They are read with the same
     settings as the scored documents, before this function returns. ``documents`` are the options of
@@ -87,4 +84,4 @@ def adjust_prior(
     scored_blocks = score_corpus(model.fitted, corpus, jobs)
     proportions = estimate_prevalence(scored_blocks, model.classes, estimator).all
     corpus.report_notices()
-    return replace_prior(blocks, proportions, estimator)
+    return partial(replace_prior, prevalence=proportions, likelihoods=estimator)

@@ -44,6 +44,15 @@ if TYPE_CHECKING:
 _DECODED_STARTS = (BOM_UTF8, b"%PDF-")
 """Starts of a text that decoding removes or rejects, although the text is valid UTF-8."""
 
+TEXT_RECORD_READING = {
+    "format": "jsonl",
+    "text_column": "text",
+    "id_column": "id",
+    "document": "text",
+    "encoding": "auto",
+}
+"""The settings to read a text in a JSON object with the keys ``id`` and ``text``."""
+
 
 def read_corpus(
     paths: Sequence[str], reading: Reading, notices: Notices, *, labelled: bool, columns: Names = ()
@@ -170,6 +179,20 @@ def _collect_plain_documents(
     if labels:
         blocks.append(LabelledBlock.from_labels(labels, texts))
     return blocks, remaining_documents
+
+
+def choose_message_reading(reading: Reading, *, is_document_given: bool) -> Reading:
+    """Return the settings to read one message.
+
+    Unless an option sets the kind of documents, a model of texts reads the message as mail.
+    """
+    layout = reading.layout
+    has_document_kind = layout.has_file_per_document or layout.is_mail
+    # A message has no name by which the kind of document could be detected.
+    is_text = not has_document_kind or reading.document == KIND_BY_NAME
+    if is_text and not is_document_given:
+        return replace(reading, format="dir", document="mail")
+    return replace(reading, format="dir")
 
 
 def read_document_bytes(name: str, body: bytes, reading: Reading) -> Document:

@@ -266,10 +266,7 @@ def write_explanations(
         output,
         columns,
         partial(iter_explanation_rows, top=top),
-        lambda explained: {
-            **_make_explanation_record(explained, top=top),
-            "model": fingerprint,
-        },
+        partial(make_json_record, fingerprint=fingerprint, top=top),
     )
 
 
@@ -412,6 +409,16 @@ def _describe_count_sources(word: WordContribution) -> str:
         for proportion, source in sources
         if proportion
     )
+
+
+def make_json_record(
+    explained: ExplainedDocument, fingerprint: str | None, top: int | None = None
+) -> dict[str, ParsedJson]:
+    """Return an explanation, with the fingerprint of the model, as a record for JSON.
+
+    The record has the ``top`` largest contributions, or all for None.
+    """
+    return {**_make_explanation_record(explained, top), "model": fingerprint}
 
 
 def _make_explanation_record(

@@ -49,10 +49,7 @@ def build_explanations_page(stream: Iterable[ExplainedDocument], top: int) -> st
     """Return the page, with the ``top`` largest contributions of each document."""
     sections = []
     for number, explained in enumerate(stream, start=1):
-        if explained.explanation is None:
-            content = _format_missing_answer(explained)
-        else:
-            content = _format_explanation(explained.explanation, top)
+        content = format_explained_document(explained, top)
         anchor = f"document-{number}"
         section = format_html(
             '<section aria-labelledby="{anchor}" class="document"><h2 id="{anchor}" '
@@ -63,6 +60,13 @@ def build_explanations_page(stream: Iterable[ExplainedDocument], top: int) -> st
         )
         sections.append(Section(anchor, shorten_middle(explained.id, MAX_NAME_CHARS), section))
     return build_page("Contributions of the words", sections, "explained.css")
+
+
+def format_explained_document(explained: ExplainedDocument, top: int) -> Markup:
+    """Return the explanation with the ``top`` largest contributions, or why there is none."""
+    if explained.explanation is None:
+        return _format_missing_answer(explained)
+    return _format_explanation(explained.explanation, top)
 
 
 def _format_missing_answer(explained: ExplainedDocument) -> Markup:

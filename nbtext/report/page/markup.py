@@ -91,6 +91,15 @@ def format_attribute(name: LiteralString, value: object) -> Markup:
     return NO_MARKUP if value is None else format_html(' {}="{}"', name, value)
 
 
+def format_verbatim(text: str) -> Markup:
+    """Return a text for the value of a form field, with all its characters.
+
+    >>> format_verbatim('a"b\u200bc')
+    'a&quot;b\u200bc'
+    """
+    return Markup(escape(text))
+
+
 def insert_word_breaks(name: str) -> Markup:
     """Return a name with optional line breaks after the signs between its words.
 
@@ -195,10 +204,15 @@ def build_page(title: str, sections: Sequence[Section], *further_styles: str) ->
     )
     return Template(_read_resource("page.html")).substitute(
         title=_escape(title),
-        style="".join(map(_read_resource, ("style.css", *further_styles))),
+        style=read_style(*further_styles),
         links=_escape(links),
         sections="\n".join(section.content for section in sections),
     )
+
+
+def read_style(*further_styles: str) -> str:
+    """Return ``style.css`` with further style sheets of this package."""
+    return "".join(map(_read_resource, ("style.css", *further_styles)))
 
 
 def _read_resource(name: str) -> str:
