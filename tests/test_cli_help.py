@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -22,6 +25,7 @@ from nbtext.cli.main import nbtext as program
 from nbtext.model.auto_settings import SMOOTHING_ALTERNATIVES
 from nbtext.settings import OPTION_GROUPS
 from tests.process import (
+    ENVIRONMENT,
     PETS,
     REPOSITORY,
     bash,
@@ -29,6 +33,7 @@ from tests.process import (
     fail,
     nbtext,
     python,
+    start,
     succeed,
     succeeded,
     write,
@@ -274,6 +279,18 @@ def run_examples(command: str, folder: Path) -> None:
         assert done.status == 0, (line, done)
 
 
+def run_services(folder: Path) -> None:
+    """Start the services of the examples, which run until a signal."""
+    for line in examples("serve"):
+        words = line.replace("8080", "0").split()[1:]
+        command = [sys.executable, "-m", "nbtext", *words]
+        with start(command, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE) as service:
+            assert service.stderr is not None
+            assert b"listening on" in service.stderr.readline()
+            service.send_signal(signal.SIGTERM)
+            assert service.wait(60) == 0
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a reader has it who has run the examples of train."""
@@ -308,6 +325,9 @@ def test_examples_in_the_help_run(command: str, trained: Path, tmp_path: Path) -
     folder = shutil.copytree(trained, tmp_path / "copy", symlinks=True)
     if command == "drift":
         run_examples("classify", folder)
+    if command == "serve":
+        run_services(folder)
+        return
     run_examples(command, folder)
 
 

@@ -63,7 +63,7 @@ COMMAND_GROUPS = {
         "promote": "Replace a model after it passed evaluation.",
     },
     "Watch": {
-        "serve": "Answer requests over HTTP, and show a page to correct labels.",
+        "serve": "Answer requests over HTTP, and show a page.",
         "prevalence": "Estimate the proportion of each class among documents.",
         "drift": "Show how far new documents differ from training.",
     },

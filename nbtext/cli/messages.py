@@ -107,7 +107,7 @@ def notify(text: str) -> None:
         emit(text, level="notice")
 
 
-def log(text: str) -> None:
+def log_line(text: str) -> None:
     """Print a line of the log of a resident process, which has threads."""
     with _log_lock:
         if not _state.quiet:

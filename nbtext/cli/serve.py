@@ -141,13 +141,13 @@ def command(
     list of JSON, or lines of JSON, by its Content-Type:
 
     \b
-      POST /classify  the records of classify --output jsonl
-      POST /explain   the records of explain --output jsonl
-      POST /filter    a message: the same with a header X-Nbtext
-      POST /correct   an object with a document and its label
-      GET /           a page to classify, explain and correct
+      POST /classify  like classify --output jsonl
+      POST /explain   like explain --output jsonl
+      POST /filter    like classify --mail-filter
+      POST /correct   store a document with its label
+      GET /           a page to classify and correct
       GET /model      the model and its classes
-      GET /health     the status 200 while the service runs
+      GET /health     200 while the service runs
 
     If a message cannot be classified, /filter returns it as classify --mail-filter does. Errors are
     an object with the key error. When the model file is replaced, later requests use the new model;
@@ -179,15 +179,24 @@ def command(
     application = _make_application(options, model_in_use, Guard(token))
     sockets, socket_file = _open_sockets(options, has_token=token is not None)
     limits = listening.Limits(options.max_size, options.timeout, options.max_requests)
-    for listener in sockets:
-        messages.log(f"listening on {listening.format_address(listener)}")
-    model_in_use.start()
+
+    def start() -> None:
+        model_in_use.start()
+        for listener in sockets:
+            messages.log_line(f"listening on {listening.format_address(listener)}")
+
+    def remove_socket_file() -> None:
+        if socket_file is not None:
+            socket_file.remove()
+
     try:
-        on_stop = (lambda: None) if socket_file is None else socket_file.remove
-        listening.serve_until_signal(sockets, application, limits, on_stop)
+        listening.serve_until_signal(
+            sockets, application, limits, on_start=start, on_stop=remove_socket_file
+        )
     finally:
+        remove_socket_file()
         model_in_use.stop()
-    messages.log("stopped")
+    messages.log_line("stopped")
 
 
 def _check_options(options: ServeOptions) -> None:
@@ -210,7 +219,7 @@ def _load_model(
     def build(model: TextClassifier) -> ServedModel:
         return _build_served_model(model, options, requests, prediction)
 
-    model_in_use = ModelInUse(options.model_path, build, messages.log)
+    model_in_use = ModelInUse(options.model_path, build, messages.log_line)
     if options.learn:
         model = model_in_use.served.model
         require_additive(model.settings, model.counts)
@@ -271,7 +280,7 @@ def _make_application(options: ServeOptions, model_in_use: ModelInUse, guard: Gu
     return Application(
         model_in_use,
         guard,
-        messages.log,
+        messages.log_line,
         max_requests=options.max_requests,
         corrections=corrections,
         learns=options.learn,

@@ -43,7 +43,7 @@ from nbtext.store.atomic import record_change, sync_folder
 from nbtext.strict_json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from nbtext.corpus.document import Document, Notices
     from nbtext.prediction.labels import Label
@@ -333,11 +333,32 @@ def read_answers(
     return answers
 
 
+def _read_corrections(path: str, content: bytes) -> Iterator[ReviewAnswer]:
+    """Yield the corrections of `nbtext serve`, in JSON. The old labels are not known, so empty.
+
+    Raise `PathError` if a line is not a correction.
+    """
+    for line_number, line in enumerate(content.splitlines(), start=1):
+        try:
+            answer = LabelAnswer.from_line(line.decode(*_ENCODING))
+        except ValueError:
+            raise PathError(
+                "is not a correction of nbtext serve",
+                where=f"{path}:{line_number}",
+                hint="lines are objects with the keys id, text and label",
+            ) from None
+        yield ReviewAnswer(answer.id, "", format_label_cell(answer.label))
+
+
 class LabelPatch:
-    """A callable that replaces the labels of documents by the new labels of a review."""
+    """A callable that replaces the labels of documents by other labels.
+
+    They are the labels of a review, or corrections of `nbtext serve`. The last correction of a
+    document counts.
+    """
 
     def __init__(self, path: str) -> None:
-        """Read the file of a review. Raise `PathError` if it cannot be read, or is not a patch."""
+        """Read the file. Raise `PathError` if it cannot be read, or is not a patch."""
         content = read_option_file(path)
         if content and not content.endswith(b"\n"):
             raise PathError(
@@ -345,12 +366,16 @@ class LabelPatch:
                 where=path,
                 hint="complete it, or remove it",
             )
-        answers = read_answers(
-            path,
-            content,
-            ReviewAnswer.from_line,
-            hint="lines have a document, its old and its new label, with tabs between them",
-        )
+        answers: list[LabellingAnswer]
+        if content.startswith(_LINE_START):
+            answers = list(_read_corrections(path, content))
+        else:
+            answers = read_answers(
+                path,
+                content,
+                ReviewAnswer.from_line,
+                hint="lines have a document, its old and its new label, with tabs between them",
+            )
         self.path = path
         self._numbered_answers = {
             answer.id: (line_number, answer)
@@ -370,7 +395,7 @@ class LabelPatch:
             return document
         line_number, answer = self._numbered_answers[document.id]
         label = format_label_cell(document.label or "")
-        if label not in (answer.old_label, answer.new_label):
+        if answer.old_label and label not in (answer.old_label, answer.new_label):
             message = f"{answer.id} has the label {label!r}, not {answer.old_label!r}"
             raise UsageError(
                 message,

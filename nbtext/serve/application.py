@@ -13,7 +13,7 @@ from nbtext.errors import NbtextError, UsageError
 from nbtext.report.output_formats import format_json_line
 from nbtext.serve.corrections import CorrectionFile, format_correction, read_label
 from nbtext.serve.page import PageContent, build_form_page, make_content_policy
-from nbtext.serve.requests import FORM, HTML, JSON, JSON_LINES, Guard, RefusalError, Request
+from nbtext.serve.requests import FORM, HTML, JSON, JSON_LINES, Guard, HttpRequest, RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -67,7 +67,7 @@ class Application:
         self._n_active = 0
         self._lock = Lock()
         """Protects `_n_active`."""
-        self._routes: dict[str, dict[str, Callable[[Request, ServedModel], Response]]] = {
+        self._routes: dict[str, dict[str, Callable[[HttpRequest, ServedModel], Response]]] = {
             "/": {"GET": self._show_form, "POST": self._show_prediction},
             "/classify": {"POST": _classify},
             FILTER_PATH: {"POST": _filter},
@@ -86,7 +86,7 @@ class Application:
             self._n_active += 1
             is_full = self._n_active > self._max_requests
         try:
-            request = Request.from_environ(environ)
+            request = HttpRequest.from_environ(environ)
             response = self._answer(request, is_full=is_full)
         finally:
             with self._lock:
@@ -102,7 +102,7 @@ class Application:
         self._log(f"- - {status}: {message}")
         return _format_error(message)
 
-    def _log_request(self, request: Request, response: Response, seconds: float) -> None:
+    def _log_request(self, request: HttpRequest, response: Response, seconds: float) -> None:
         """Log a request, without a path or method that does not exist and so may be a text."""
         methods = self._routes.get(request.path, {})
         path = request.path if methods else "-"
@@ -112,7 +112,7 @@ class Application:
             f"{1000 * seconds:.1f} ms"
         )
 
-    def _answer(self, request: Request, *, is_full: bool) -> Response:
+    def _answer(self, request: HttpRequest, *, is_full: bool) -> Response:
         """Return the response to a request, also if it fails."""
         if is_full:
             return _refuse(
@@ -132,7 +132,7 @@ class Application:
             self._log(f"internal error: {type(problem).__name__}")
             return _refuse(request, HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
 
-    def _route(self, request: Request) -> Response:
+    def _route(self, request: HttpRequest) -> Response:
         """Return the response of the function for the path and the method."""
         methods = self._routes.get(request.path)
         if methods is None:
@@ -146,10 +146,10 @@ class Application:
             self._guard.check(request.headers)
         return respond(request, self._model_in_use.served)
 
-    def _show_form(self, _: Request, served: ServedModel) -> Response:
+    def _show_form(self, _: HttpRequest, served: ServedModel) -> Response:
         return self._build_page(served)
 
-    def _show_prediction(self, request: Request, served: ServedModel) -> Response:
+    def _show_prediction(self, request: HttpRequest, served: ServedModel) -> Response:
         """Return the page with the prediction for the text of the form."""
         text, is_mail, document = _read_form_document(request, served)
         return self._build_page(served, text=text, is_mail=is_mail, document=document)
@@ -160,7 +160,7 @@ class Application:
         policy = ("Content-Security-Policy", make_content_policy())
         return Response(page, f"{HTML}; charset=utf-8", further_headers=(policy,))
 
-    def _correct(self, request: Request, served: ServedModel) -> Response:
+    def _correct(self, request: HttpRequest, served: ServedModel) -> Response:
         """Store the right label of a document. The response comes when it is on the disk."""
         if self._corrections is None:
             raise RefusalError(HTTPStatus.NOT_FOUND, _NO_CORRECTIONS)
@@ -201,7 +201,7 @@ class Application:
         return line
 
 
-def _read_form_document(request: Request, served: ServedModel) -> tuple[str, bool, Document]:
+def _read_form_document(request: HttpRequest, served: ServedModel) -> tuple[str, bool, Document]:
     """Return the text of the form, whether it is a mail, and the document in it."""
     form = request.parse_form()
     text = form.get("text", [""])[0]
@@ -211,30 +211,30 @@ def _read_form_document(request: Request, served: ServedModel) -> tuple[str, boo
     return text, is_mail, served.read_text(text)
 
 
-def _classify(request: Request, served: ServedModel) -> Response:
+def _classify(request: HttpRequest, served: ServedModel) -> Response:
     documents = served.read(request.body, request.read_json_lines())
     return Response(served.classify(documents), JSON_LINES)
 
 
-def _explain(request: Request, served: ServedModel) -> Response:
+def _explain(request: HttpRequest, served: ServedModel) -> Response:
     documents = served.read(request.body, request.read_json_lines())
     against = request.query.get("against", [None])[0]
     return Response(served.explain_as_json(documents, against), JSON_LINES)
 
 
-def _filter(request: Request, served: ServedModel) -> Response:
+def _filter(request: HttpRequest, served: ServedModel) -> Response:
     return Response(served.mark_message(request.body), "message/rfc822")
 
 
-def _report_health(_: Request, served: ServedModel) -> Response:
+def _report_health(_: HttpRequest, served: ServedModel) -> Response:
     return Response(_format_json({"status": "ok", "model": served.fitted.fingerprint}))
 
 
-def _describe_model(_: Request, served: ServedModel) -> Response:
+def _describe_model(_: HttpRequest, served: ServedModel) -> Response:
     return Response(_format_json(served.describe()))
 
 
-def _refuse(request: Request, status: HTTPStatus, message: str) -> Response:
+def _refuse(request: HttpRequest, status: HTTPStatus, message: str) -> Response:
     """Return the response to a request that failed: for a mail filter, the message itself."""
     headers: tuple[tuple[str, str], ...] = ()
     if status == HTTPStatus.UNAUTHORIZED:

@@ -160,6 +160,7 @@ class UnixSocketFile(NamedTuple):
         try:
             _remove_abandoned_socket(path)
             listener.bind(path)
+            listener.listen()
             return listener, cls(path, os.stat(path).st_ino)
         except OSError as problem:
             listener.close()
@@ -236,11 +237,14 @@ def serve_until_signal(
     sockets: Sequence[socket.socket],
     application: WsgiApplication,
     limits: Limits,
+    *,
+    on_start: Callable[[], None],
     on_stop: Callable[[], None],
 ) -> None:
     """Answer requests until a signal (TERM, INT or HUP), then finish those that have begun.
 
-    ``on_stop`` is called after the signal, before the last connections are accepted.
+    ``on_start`` is called when a signal would do so. ``on_stop`` is called after the signal, before
+    the last connections are accepted.
     """
     logging.getLogger("waitress").addHandler(logging.NullHandler())
     logging.getLogger("waitress").propagate = False
@@ -270,6 +274,7 @@ def serve_until_signal(
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
+    on_start()
     while not is_stopping:
         loop(timeout=1, use_poll=True, map=connections, count=1)
     on_stop()

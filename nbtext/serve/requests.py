@@ -47,7 +47,7 @@ class RefusalError(Exception):
         self.message = message
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """A request over HTTP."""
 
     method: str

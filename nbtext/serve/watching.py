@@ -84,7 +84,8 @@ class ModelInUse:
     def stop(self) -> None:
         """Stop watching, and write what was learnt."""
         self._is_stopping.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._attempt(self._save)
 
     def _run(self) -> None:
