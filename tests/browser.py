@@ -89,8 +89,8 @@ class Browser:
         result: dict[str, Any] = answer["result"]
         return result
 
-    def open(self, path: Path, *, width: int, height: int = 900, dark: bool = False) -> None:
-        """Show a file in a window of this width, for a reader who likes it light or dark."""
+    def open(self, path: Path | str, *, width: int, height: int = 900, dark: bool = False) -> None:
+        """Show a file, or the page at an address, in a window of this width, for a reader who likes it light or dark."""
         self.log.clear()
         self.requests.clear()
         self.blocked.clear()
@@ -106,7 +106,7 @@ class Browser:
             features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
         )
         self._happened.clear()
-        self.ask("Page.navigate", url=path.as_uri())
+        self.ask("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
         while "Page.loadEventFired" not in self._happened:
             self._next()
 

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process import PET_FILES, corpus, error_line, fail, nbtext, python, succeed, write
+from tests.process import (
+    PET_FILES,
+    SERVICE_DESK,
+    corpus,
+    error_line,
+    fail,
+    nbtext,
+    python,
+    succeed,
+    write,
+)
 from tests.services import Service
 
 if TYPE_CHECKING:
@@ -52,6 +62,7 @@ def test_a_model_that_cannot_learn_is_refused(folder: Path) -> None:
     fail(2, "serve", "-m", "m", *options, cwd=folder)
 
 
+@pytest.mark.fresh_interpreters("the other ones have imported waitress")
 def test_without_waitress_a_line_says_how_to_install_it(folder: Path) -> None:
     code = "import sys; sys.modules['waitress'] = None; from nbtext.cli.main import run; sys.exit(run(sys.argv[1:]))"
     line = error_line(python(code, "serve", "--port", "0", "-m", "m", cwd=folder), 2)
@@ -72,9 +83,10 @@ def test_the_log_can_be_json_or_off(folder: Path) -> None:
 
 
 def test_the_proportions_of_other_documents_replace_the_prior(folder: Path) -> None:
-    options = ["--prior-from", "pets/dogs", "--min-typicality", "0"]
+    succeed("train", SERVICE_DESK / "train", "-m", "m", cwd=folder)
+    options = ["--prior-from", str(SERVICE_DESK / "test")]
     printed = nbtext(
-        *("classify", "-", "-m", "m", "-o", "jsonl", *options), cwd=folder, stdin=b"the cat"
+        *("classify", "-", "-m", "m", "-o", "jsonl", *options), cwd=folder, stdin=b"the bin"
     )
     with Service(*options, folder=folder) as service:
-        assert service.ask("/classify", "the cat").body == printed.out
+        assert service.ask("/classify", "the bin").body == printed.out

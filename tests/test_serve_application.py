@@ -188,7 +188,9 @@ def test_the_log_has_no_text_of_documents(service: Service) -> None:
 
 def test_a_model_of_columns_reads_its_columns(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("label,message,size\n" + "a,hello world,1\nb,bye moon,9\n" * 3)
-    succeed("train", "t.csv", "--numeric", "size", "-m", "m", cwd=tmp_path)
+    succeed(
+        "train", "t.csv", "--text-column", "message", "--numeric", "size", "-m", "m", cwd=tmp_path
+    )
     with Service("--corrections", "fixed.jsonl", folder=tmp_path) as running:
         record = b'{"message": "hello", "size": 1.5}'
         printed = nbtext(

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from tests.services import JSON, Service, connect, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,8 @@ def test_requests_that_cannot_be_received_get_a_status_and_lines(
 ) -> None:
     n_lines = len(service.log)
     head, _, body = service.send(content).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.") and int(head.split()[1]) == status
+    assert head.startswith(b"HTTP/1.")
+    assert int(head.split()[1]) == status
     assert list(json.loads(body)) == ["error"]
     assert f" {status}: " in service.log[n_lines]
 
@@ -106,7 +107,7 @@ def test_one_connection_takes_many_requests(service: Service) -> None:
 def test_a_packed_body_may_not_unpack_to_more_than_the_limit(service: Service) -> None:
     import gzip
 
-    for n, status in ((10, 200), (100_000, 400)):
+    for n, status in ((10, 200), (50_000, 400)):
         body = gzip.compress(b'{"text": "x"}\n' * n)
         assert len(body) < 2048
         reply = service.ask("/classify", body, {"Content-Type": "application/x-ndjson"})

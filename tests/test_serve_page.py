@@ -149,7 +149,7 @@ def test_the_page_works_in_a_browser_by_keyboard(
     program = browser.found()
     assert program is not None
     with browser.Browser(program) as reader:
-        reader.open(Address(f"http://127.0.0.1:{service.port}/"), width=width, dark=dark)
+        reader.open(f"http://127.0.0.1:{service.port}/", width=width, dark=dark)
         reader.value("document.querySelector('textarea').focus()")
         reader.ask("Input.insertText", text=HOSTILE + " the cat")
         for expected in ("button.main", "button[name=label]"):
@@ -169,13 +169,3 @@ def test_the_page_works_in_a_browser_by_keyboard(
         assert all(f"127.0.0.1:{service.port}" in url or url == "data:," for url in reader.requests)
         assert reader.value("document.querySelector('.notice').textContent").startswith("Stored: ")
     assert json_lines((folder / "c.jsonl").read_bytes())[-1]["text"].endswith(" the cat")
-
-
-class Address(str):
-    """An address that `tests.browser` opens like a path."""
-
-    __slots__ = ()
-
-    def as_uri(self) -> str:
-        """The address."""
-        return str(self)

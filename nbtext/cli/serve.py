@@ -167,7 +167,7 @@ def command(
     try:
         from nbtext.serve import listening
     except ModuleNotFoundError as problem:
-        if problem.name != "waitress":
+        if str(problem.name).partition(".")[0] != "waitress":
             raise
         raise UsageError(
             "the package waitress is missing", hint="install it: pip install 'nbtext[serve]'"
@@ -306,5 +306,7 @@ def _open_sockets(
     if not sockets:
         raise UsageError("serve needs --socket PATH or --port N")
     if not has_token and not all(map(listening.is_local, sockets)):
+        for listener in sockets:
+            listener.close()
         raise UsageError("an address of other machines needs --token-file")
     return sockets, None

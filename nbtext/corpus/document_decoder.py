@@ -92,7 +92,10 @@ class DocumentDecoder:
         label = _resolve_label(document.label, document.id, body, options)
         if len(body) > options.max_document_bytes:
             raise create_size_error(options.max_document_bytes)
-        text, issues, body_fields = self._decode_body(path, body)
+        kind = self._options.reading.document
+        if isinstance(document.fields, list):
+            kind = "text"  # nbtext wrote this record, perhaps without any field
+        text, issues, body_fields = self._decode_body(path, body, kind)
 
         columns = document.columns
         positions = options.column_positions
@@ -115,9 +118,10 @@ class DocumentDecoder:
             weight=weight,
         )
 
-    def _decode_body(self, path: str, body: bytes) -> tuple[bytes, DecodingIssues, Fields]:
+    def _decode_body(
+        self, path: str, body: bytes, kind: str
+    ) -> tuple[bytes, DecodingIssues, Fields]:
         """Return the clean text of a document, its decoding issues, and its fields."""
-        kind = self._options.reading.document
         if kind == KIND_BY_NAME:
             kind = get_kind_of_file(path)
         decode = self._get_body_decoder(kind)
@@ -131,10 +135,10 @@ class DocumentDecoder:
     def _collect_fields(self, document: Document, body_fields: Fields) -> Fields:
         """Return the clean fields of a document.
 
-        They are from the tag columns, if there are any, else from the reader, else from the body.
+        They are from the reader, if it found any, else from the tag columns, else from the body.
         """
         fields = document.fields or body_fields
-        if self._tag_names:
+        if self._tag_names and not isinstance(document.fields, list):
             tag_texts = document.columns[self._options.column_positions.tags]
             fields = [
                 (name, tag_text.encode())

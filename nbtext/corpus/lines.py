@@ -390,7 +390,7 @@ def _create_record_parser(options: ReaderOptions) -> RecordParser:
                 label = _read_label(record, label_key)
             optional_values = [_get_scalar(record, key) or "" for key in optional_keys]
             required_values = [_get_column(record, key) for key in required_keys]
-            fields = _parse_fields(record) if reading.document == "text" else ()
+            fields = _parse_fields(record)
             text = b"\n".join([_get_text(record, key) for key in text_keys])
             columns = (*optional_values, *required_values)
             return Document(name, label, text, fields, columns=columns)
@@ -447,7 +447,7 @@ def _parse_record_block(
 
 
 def _parse_fields(record: dict[str, object]) -> Fields:
-    """Return the fields in a record that nbtext wrote; empty for other records."""
+    """Return the list of fields in a record that nbtext wrote; an empty tuple for other records."""
     if FIELDS_KEY not in record:
         return ()
     try:

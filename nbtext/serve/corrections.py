@@ -136,7 +136,8 @@ def format_correction(
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         **dict(zip(names, document.values, strict=True)),
     }
-    if document.fields:
+    if document.fields or served.model.reading.document != "text":
+        # The key means that the text is decoded already.
         record[FIELDS_KEY] = [
             (field.decode(), content.decode()) for field, content in document.fields
         ]

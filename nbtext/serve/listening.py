@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import socket
+import stat
 import time
 from contextlib import suppress
 from ipaddress import ip_address
@@ -180,14 +181,14 @@ class UnixSocketFile(NamedTuple):
 
 
 def _remove_abandoned_socket(path: str) -> None:
-    """Remove a socket at which no process listens."""
+    """Remove a socket at which no process listens. Files of other kinds stay."""
+    if not os.path.lexists(path) or not stat.S_ISSOCK(os.lstat(path).st_mode):
+        return
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(path)
         except ConnectionRefusedError:
             os.unlink(path)
-        except FileNotFoundError:
-            pass
 
 
 def open_tcp_socket(host: str, port: int) -> socket.socket:
@@ -251,6 +252,7 @@ def serve_until_signal(
     adjustments = Adjustments(
         sockets=list(sockets),
         ident=None,
+        clear_untrusted_proxy_headers=False,  # they are not used
         max_request_body_size=limits.max_bytes + 1,
         max_request_header_size=MAX_HEADER_BYTES,
         channel_timeout=limits.timeout_seconds,
