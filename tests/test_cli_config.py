@@ -19,7 +19,7 @@ from nbtext.cli.main import COMMAND_SUMMARIES, OLD_COMMANDS
 from tests.process import SERVICE_DESK, content, fail, nbtext
 
 TRAIN = str(SERVICE_DESK / "train")
-WRITTEN = {"to", "drift", "errors", "predictions", "disagreements"}
+WRITTEN = {"to", "drift", "errors", "predictions", "disagreements", "corrections", "socket"}
 
 
 @pytest.fixture

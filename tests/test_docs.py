@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
 import sys
 import tomllib
 from importlib.util import find_spec
@@ -65,7 +68,7 @@ BIN = "build/env/bin"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Path:
+def desk(tmp_path: Path) -> Iterator[Path]:
     """A directory as a reader has it: the repository with an environment made, mail, the public corpora, and nbtext on the path."""
     for name in ("corpora", "tests", "Makefile"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
@@ -78,7 +81,12 @@ def desk(tmp_path: Path) -> Path:
     program.write_text(f'#!/bin/sh\nexec {python_in_shell()} -m nbtext "$@"\n')
     program.chmod(0o755)
     (program.parents[1] / ".ready").touch()
-    return tmp_path
+    yield tmp_path
+    service = tmp_path / "pid"
+    if service.exists() and "stopped" not in (tmp_path / "log").read_text():
+        # After a failure, the service of an example still runs.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(service.read_text()), signal.SIGTERM)
 
 
 def test_make_demo_fits_a_screen_and_reaches_its_accuracy(desk: Path) -> None:
@@ -183,7 +191,9 @@ def not_installed(kind: str, block: str) -> str | None:
     """What a block needs and this machine does not have."""
     if kind == "python" and "fastapi" in block and find_spec("fastapi") is None:
         return "fastapi"
-    for tool in ("jq", "sqlite3"):
+    if kind == "console" and "$ (nbtext serve " in block and find_spec("waitress") is None:
+        return "waitress"
+    for tool in ("jq", "sqlite3", "curl"):
         is_used = kind == "console" and f"\n$ {tool} " in block
         if is_used and which(tool, path=SYSTEM) is None:
             return tool
