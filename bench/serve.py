@@ -186,7 +186,7 @@ def main() -> int:
         f"{len(soak.seconds):,} requests by {options.clients} clients in {options.seconds:.0f} s, "
         f"median {1000 * statistics.median(soak.seconds):.0f} ms; failures {len(soak.failures)}, cut off by the kill {soak.n_cut}; "
         f"corrections {len(soak.confirmed):,} confirmed, {len(lost)} lost; {len(promotions)} promotions, "
-        f"the slowest used after {max(promotions):.2f} s; memory {memory[0] if memory else 0:.0f} MiB, grown by {growth:.1f} MiB; "
+        f"the slowest used after {max(promotions):.2f} s; memory {memory[0] if memory else 0:.0f} MiB, grown by {growth:.1f} MiB ({', '.join(f'{each:.0f}' for each in memory)}); "
         f"exit status {status}"
     )
     for failure in soak.failures[:5]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
+from nbtext.counts import counting
 from nbtext.counts.counting import DocumentCounter, LockedCounter
 from nbtext.counts.matrix import Postings
 from tests.process import SERVICE_DESK
@@ -67,6 +68,8 @@ def test_threads_that_share_a_model_get_the_same_predictions(setting: dict[str, 
 
 class Counter(DocumentCounter):
     """Counts nothing, tells how many are in it at once, and waits while it is told to."""
+
+    n_forms = 0
 
     def __init__(self) -> None:
         self.inside, self.most = 0, 0
@@ -141,3 +144,26 @@ def test_process_forked_between_counts_keeps_the_counter() -> None:
         finally:
             os._exit(len(made))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_a_shared_counter_begins_anew_when_it_has_met_many_forms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counting, "MAX_KEPT_FORMS", 3000)
+    model = TextClassifier(char_ngrams="3").fit(TEXTS, LABELS)
+    made: list[DocumentCounter] = []
+
+    def make() -> DocumentCounter:
+        made.append(DocumentCounter(model.analysis, model.fitted.statistics.vocabulary))
+        return made[-1]
+
+    shared = LockedCounter(make)
+    for number in range(100):
+        novel = b" ".join(b"%dx%d" % (number, word) for word in range(100))
+        found = shared.count([TEXTS[0], novel])
+        expected = make().count([TEXTS[0], novel])
+        made.pop()
+        np.testing.assert_array_equal(found.terms, expected.terms)
+        np.testing.assert_array_equal(found.counts, expected.counts)
+    assert 3 < len(made) < 30
+    assert all(counter.n_forms < 2 * 3000 + 1000 for counter in made)

@@ -219,6 +219,12 @@ class DocumentCounter:
             )
         self._item_analyzer = ItemAnalyzer(self._find_terms)
 
+    @property
+    def n_forms(self) -> int:
+        """The largest number of surface forms that an analyzer keeps in memory."""
+        analyzers = (*self._word_analyzers, *self._char_analyzers, self._item_analyzer)
+        return max(analyzer.n_forms for analyzer in analyzers)
+
     def count(
         self,
         texts: Sequence[bytes],
@@ -337,8 +343,15 @@ class DocumentCounter:
         return Postings.from_sequence(sequence, n_documents)
 
 
+MAX_KEPT_FORMS = 1 << 20
+"""Number of forms, about 60 MiB, after which a `LockedCounter` begins anew."""
+
+
 class LockedCounter:
     """A counter that threads may share. Threads take turns, because counting changes its tables.
+
+    The tables remember each form. So that the memory of a process that runs for months is limited,
+    a counter with more than `MAX_KEPT_FORMS` is replaced by a new one.
 
     If a process forks while one of its threads counts, the child process has a lock that is never
     released, and a half-written counter. So the child process creates a new lock and counter.
@@ -363,7 +376,10 @@ class LockedCounter:
                 lock, counter = self._lock_and_counter = Lock(), self._create_counter()
             self._process = getpid()
         with lock:
-            return counter.count(texts, fields, values)
+            postings = counter.count(texts, fields, values)
+            if counter.n_forms > MAX_KEPT_FORMS:
+                self._lock_and_counter = lock, self._create_counter()
+            return postings
 
 
 def _count_terms(

@@ -125,6 +125,11 @@ class Analyzer:
         self._field_numbers: defaultdict[bytes, int] = defaultdict()
         self._field_numbers.default_factory = self._field_numbers.__len__
 
+    @property
+    def n_forms(self) -> int:
+        """About the number of surface forms that are kept in memory, at most twice as large."""
+        return self._table.id_limit
+
     def analyse(self, texts: Sequence[bytes], names: Sequence[bytes] | None = None) -> TermSequence:
         """Return the terms of texts in valid UTF-8.
 
