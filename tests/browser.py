@@ -110,12 +110,6 @@ class Browser:
         while "Page.loadEventFired" not in self._happened:
             self._next()
 
-    def wait(self, event: str) -> None:
-        """Wait until an event has happened since the last call, or since the page was opened."""
-        while event not in self._happened:
-            self._next()
-        self._happened.clear()
-
     def value(self, expression: str) -> Any:
         """What a JavaScript expression gives in the page."""
         return self.ask("Runtime.evaluate", expression=expression, returnByValue=True)[

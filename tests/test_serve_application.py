@@ -115,6 +115,7 @@ def test_filter_returns_a_message_that_is_too_long_for_the_model(tmp_path: Path)
     succeed("train", corpus(tmp_path / "c", PET_FILES) / "pets", "-m", "m", cwd=tmp_path)
     with Service("--set", "max-document-size=60", folder=tmp_path) as running:
         reply = running.ask("/filter", b"Subject: x\n\n" + b"y" * 60)
+        assert "a message was not classified: larger than" in running.log[1]
     assert reply.body == b"X-Nbtext: ; reason=error\nSubject: x\n\n" + b"y" * 60
 
 

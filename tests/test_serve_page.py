@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext.serve.page import PageContent, build_form_page, make_content_policy
 from tests import browser
-from tests.process import PET_FILES, corpus, json_lines, succeed
+from tests.process import PET_FILES, corpus, json_lines, succeed, wait_until
 from tests.profiles import examples
 from tests.services import FORM, Service
 from tests.test_serve_watching import model_in_use
@@ -139,6 +139,18 @@ def test_any_text_stays_text(served: ServedModel, text: str, is_mail: bool) -> N
     assert unescape(shown) == text.encode("utf-8", "replace").decode()
 
 
+def press_enter(reader: browser.Browser) -> None:
+    for kind in ("keyDown", "keyUp"):
+        reader.ask(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key="Enter",
+            code="Enter",
+            text="\r",
+            windowsVirtualKeyCode=13,
+        )
+
+
 @pytest.mark.exhaustive
 @pytest.mark.skipif(browser.found() is None, reason="no browser on this machine")
 @pytest.mark.parametrize("width", [390, 1300])
@@ -152,18 +164,11 @@ def test_the_page_works_in_a_browser_by_keyboard(
         reader.open(f"http://127.0.0.1:{service.port}/", width=width, dark=dark)
         reader.value("document.querySelector('textarea').focus()")
         reader.ask("Input.insertText", text=HOSTILE + " the cat")
-        for expected in ("button.main", "button[name=label]"):
-            reader.value(f"document.querySelector('{expected}').focus()")
-            for kind in ("keyDown", "keyUp"):
-                reader.ask(
-                    "Input.dispatchKeyEvent",
-                    type=kind,
-                    key="Enter",
-                    code="Enter",
-                    text="\r",
-                    windowsVirtualKeyCode=13,
-                )
-            reader.wait("Page.loadEventFired")
+        for button, result in (("button.main", ".answer"), ("button[name=label]", ".notice")):
+            reader.value(f"document.querySelector('{button}').focus()")
+            press_enter(reader)
+            found = f"document.querySelector('{result}') !== null"
+            wait_until(lambda found=found: reader.value(found), result)  # type: ignore[misc]
             assert reader.value("document.documentElement.scrollWidth") <= width
         assert reader.log == []
         assert all(f"127.0.0.1:{service.port}" in url or url == "data:," for url in reader.requests)

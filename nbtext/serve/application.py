@@ -70,7 +70,7 @@ class Application:
         self._routes: dict[str, dict[str, Callable[[HttpRequest, ServedModel], Response]]] = {
             "/": {"GET": self._show_form, "POST": self._show_prediction},
             "/classify": {"POST": _classify},
-            FILTER_PATH: {"POST": _filter},
+            FILTER_PATH: {"POST": self._filter},
             "/explain": {"POST": _explain},
             "/correct": {"POST": self._correct},
             "/health": {"GET": _report_health},
@@ -160,6 +160,13 @@ class Application:
         policy = ("Content-Security-Policy", make_content_policy())
         return Response(page, f"{HTML}; charset=utf-8", further_headers=(policy,))
 
+    def _filter(self, request: HttpRequest, served: ServedModel) -> Response:
+        """Return a message with its header, and log why it could not be classified."""
+        content, failure = served.mark_message(request.body)
+        if failure is not None:
+            self._log(f"a message was not classified: {failure}")
+        return Response(content, "message/rfc822")
+
     def _correct(self, request: HttpRequest, served: ServedModel) -> Response:
         """Store the right label of a document. The response comes when it is on the disk."""
         if self._corrections is None:
@@ -220,10 +227,6 @@ def _explain(request: HttpRequest, served: ServedModel) -> Response:
     documents = served.read(request.body, request.read_json_lines())
     against = request.query.get("against", [None])[0]
     return Response(served.explain_as_json(documents, against), JSON_LINES)
-
-
-def _filter(request: HttpRequest, served: ServedModel) -> Response:
-    return Response(served.mark_message(request.body), "message/rfc822")
 
 
 def _report_health(_: HttpRequest, served: ServedModel) -> Response:

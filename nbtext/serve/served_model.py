@@ -47,6 +47,14 @@ def choose_served_message_reading(
     )
 
 
+class MarkedMessage(NamedTuple):
+    """A message with a header for its prediction."""
+
+    content: bytes
+    failure: str | None
+    """Why the message could not be classified; None if it could."""
+
+
 class ServedModel(NamedTuple):
     """A model with the options of its predictions. It does not change."""
 
@@ -118,20 +126,24 @@ class ServedModel(NamedTuple):
         )
         return "".join(lines).encode()
 
-    def mark_message(self, content: bytes) -> bytes:
+    def mark_message(self, content: bytes) -> MarkedMessage:
         """Return a message with a header that has its prediction.
 
         After any error, the header has the reason ``error``.
         """
+        failure = None
         message = Message.from_start(content[:MAX_HEAD_BYTES])
         remaining = content[MAX_HEAD_BYTES:]
         try:
             document = self.read_message(message.content + remaining)
             [answer] = self.predict([document], 0)  # one document has one answer
             value = format_mail_header(answer)
-        except Exception:  # noqa: BLE001 - the message must not be lost
+            if answer.problem is not None:
+                failure = answer.problem.line
+        except Exception as problem:  # noqa: BLE001 - the message must not be lost
             value = format_mail_header(None)
-        return message.with_mark(value) + remaining
+            failure = type(problem).__name__
+        return MarkedMessage(message.with_mark(value) + remaining, failure)
 
     def describe(self) -> dict[str, Any]:
         """Return the properties of the model for clients."""
