@@ -1,4 +1,7 @@
-"""docs/course.md and docs/exercises.md: every number a second time, from the files of the examples, without the functions of nbtext."""
+"""docs/course.md and docs/exercises.md: the numbers of the small examples a second time.
+
+They are computed from the files of the examples, without the functions of nbtext.
+"""
 
 from __future__ import annotations
 
@@ -179,10 +182,23 @@ def test_prior_is_washed_out(title: str, pseudo_count: int, printed: tuple[str, 
         assert_printed(title, mean, (heads + pseudo_count) / (n + 2 * pseudo_count))
 
 
+def test_ten_times_as_many_throws_shorten_the_interval() -> None:
+    title = "The prior is washed out"
+    widths = []
+    for n in (5, 50, 500):
+        low, high = stats.beta.ppf([0.025, 0.975], 3 * n // 5 + 2, 2 * n // 5 + 2)
+        widths.append(high - low)
+    assert_printed(title, "2.3", widths[0] / widths[1])
+    assert_printed(title, "3.0", widths[1] / widths[2])
+    assert_printed(title, "3.16", math.sqrt(10))
+
+
 def test_strong_prior_needs_180_throws() -> None:
     for pseudo_count, n in ((10, 180), (2, 36)):
         assert f"n > {n}" in section("2. How strong is a prior?")
         assert Fraction(3 * n, 5) + pseudo_count == Fraction(59, 100) * (n + 2 * pseudo_count)
+    assert "multiple of 5 is 185" in section("2. How strong is a prior?")
+    assert (111 + 10) / (185 + 20) > 0.59
 
 
 def test_four_coins() -> None:
@@ -200,7 +216,9 @@ def test_four_coins() -> None:
 def test_bets_on_two_coins() -> None:
     title = "1. Two coins"
     assert stats.beta.cdf(0.5, 4, 2) == pytest.approx(3 / 16)
-    assert stats.beta.cdf(0.5, 31, 11) < 0.001
+    below = stats.beta.cdf(0.5, 31, 11)
+    assert_printed(title, ".0007", below)
+    assert_printed(title, "1,378", (1 - below) / below)
     assert_printed(title, "0.284", stats.beta.ppf(0.025, 4, 2))
 
 
@@ -356,6 +374,10 @@ def test_fruit_by_colour_shape_leaf_and_ounces() -> None:
     assert_printed(title, "0.839002", exponentials["banana"] / sum(exponentials.values()))
     assert_printed(title, "0.0957181", exponentials["apple"] / sum(exponentials.values()))
     assert_printed(title, "−3.2839", math.log(joint["banana"]))
+    assert_printed(title, ".0375", joint["banana"])
+    density = joint["banana"] / (3 / 10 * 3 / 6 * 4 / 6 * 4 / 5)
+    assert_printed(title, ".4685", density)
+    assert_printed(title, ".7194", (110 + 40.5) / 4 - 6.075**2)
     assert_printed(title, ".04467", sum(joint.values()))
     odds = joint["banana"] / (joint["apple"] + joint["pear"])
     assert_printed(title, "1.6508", math.log(odds))
@@ -400,14 +422,40 @@ def test_virtual_examples_of_a_class() -> None:
         assert_printed(title, printed, float(estimate(eyes, eye, 2)))
 
 
-def log_evidence_of_people(groups: Sequence[Sequence[Row]]) -> float:
+def test_best_accuracy_of_drawn_people() -> None:
+    title = "Drawn people"
+    kinds = list(product("st", "bdr", "lw"))
+    joints = [join_columns(PEOPLE, "likes", person("".join(kind)), 1) for kind in kinds]
+    assert sum(sum(joint.values()) for joint in joints) == 1
+    best = sum(max(joint.values()) for joint in joints)
+    assert f"{best} = .741" in section(title)
+    assert_printed(title, ".741", float(best))
+
+
+def test_leave_one_out_of_people_always_predicts_plus() -> None:
+    n_hits = 0
+    for held_out in PEOPLE:
+        joint = {}
+        for label in "+-":
+            rows = [row for row in PEOPLE if row["likes"] == label and row is not held_out]
+            joint[label] = Fraction(len(rows), 7)
+            for column in PERSON:
+                values = Counter(row[column] for row in rows)
+                n_values = len({row[column] for row in PEOPLE})
+                joint[label] *= estimate(values, held_out[column], n_values)
+        assert joint["+"] > joint["-"]
+        n_hits += held_out["likes"] == "+"
+    assert_printed("Drawn people", "0.6250", n_hits / len(PEOPLE))
+
+
+def log_evidence_of_people(groups: Sequence[Sequence[Row]], pseudo_count: float = 1) -> float:
     """The sum of log predictions, each row being added to the next one's prior."""
     logs = []
     for rows, column in product(groups, PERSON):
         n_values = len({row[column] for row in PEOPLE})
         seen: Counter[str] = Counter()
         for row in rows:
-            logs.append(math.log(estimate(seen, row[column], n_values)))
+            logs.append(math.log(estimate(seen, row[column], n_values, pseudo_count)))
             seen[row[column]] += 1
     return math.fsum(logs)
 
@@ -417,6 +465,12 @@ def test_evidence_aic_and_bic_of_people() -> None:
     groups = [[row for row in PEOPLE if row["likes"] == label] for label in "+-"]
     assert_printed(title, "-20.81", log_evidence_of_people(groups))
     assert_printed(title, "-21.89", log_evidence_of_people([PEOPLE]))
+    logs = [log_evidence_of_people(groups, a) for a in (1, 0.1, 0.01)]
+    logs.append(log_evidence_of_people([PEOPLE]))
+    total = math.fsum(math.exp(log) for log in logs)
+    assert_printed(title, "0.7445", math.exp(logs[0]) / total)
+    assert_printed(title, "0.2532", math.exp(logs[-1]) / total)
+    assert_printed(title, "1.08", logs[0] - logs[-1])
     log_likelihood = math.fsum(
         math.log(join_columns(PEOPLE, "likes", {k: row[k] for k in PERSON}, 0)[row["likes"]])
         for row in PEOPLE
@@ -512,6 +566,7 @@ def test_costs_of_blocked_messages() -> None:
     assert_printed(title, ".0414", (16 + 6 * 10) / 1834)
     assert_printed(title, "0.9809", 1 - (33 + 2) / 1834)
     assert_printed(title, "0.0909", 1 / 11)
+    assert_printed("9. Calibration", "0.0153", (18 + 1 * 10) / 1834)
 
 
 def test_mcnemar_of_pairs_of_words() -> None:
@@ -611,7 +666,7 @@ def test_naive_bayes_and_logistic_regression_of_sizes() -> None:
     margin = 2 * ((asked[0] - mean) / std @ weights + bias)
     assert 1 / (1 + math.exp(-margin)) == pytest.approx(0.519219, abs=1e-4)
     assert "0.519219" in section(title)
-    *weights, bias = fit_logistic(x, t, penalty=2)  # C = 1 of programs with one weight
+    *weights, bias = fit_logistic(x, t, penalty=2)  # a single weight v = 2w with γ = 1: v²/2 = 2w²
     assert_printed(title, ".522", 1 / (1 + math.exp(-2 * (asked[0] @ weights + bias))))
 
 
@@ -657,6 +712,8 @@ def test_conditional_likelihood_and_penalty() -> None:
     loss = log_loss_of(standardized, t, weak)
     assert_printed(title, "0.2172", loss)
     assert_printed(title, "−13.0", -60 * loss)
+    free = fit_logistic(standardized, t, penalty=0)
+    assert_printed(title, "−5.9", -60 * log_loss_of(standardized, t, free))
     title = "A penalty is a Gaussian prior"
     strong = fit_logistic(standardized, t, penalty=100)
     assert_printed(title, "0.6520", log_loss_of(standardized, t, strong))
@@ -664,6 +721,34 @@ def test_conditional_likelihood_and_penalty() -> None:
         for weight, number in zip(weights[:2], printed, strict=True):
             assert weight == pytest.approx(float(number), abs=2e-3)
             assert number[:-1] in section(title)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_very_small_penalty_overfits_leaves(seed: int) -> None:
+    title = "A penalty is a Gaussian prior"
+    x, t = read_numbers("leaves.csv", "tree")
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    assert_printed(title, ".098", log_loss_of(x, t, fit_logistic(x, t, penalty=1e-6)))
+    random = np.random.default_rng(seed)
+    folds = np.concatenate([random.permutation(30) % 5, random.permutation(30) % 5])
+    losses = {}
+    for penalty in (1e-6, 0.01):
+        losses[penalty] = [
+            log_loss_of(
+                x[folds == k], t[folds == k], fit_logistic(x[folds != k], t[folds != k], penalty)
+            )
+            for k in range(5)
+        ]
+    assert np.mean(losses[1e-6]) > 1.3 * np.mean(losses[0.01])
+
+
+def test_three_leaves_are_exceptions() -> None:
+    x, is_beech = read_numbers("leaves.csv", "tree")
+    is_longer = x[:, 0] > x[:, 1]
+    assert np.count_nonzero(is_longer != is_beech) == 3
+    assert "(3 of 60 are not)" in section(
+        "Naive Bayes, discriminant analysis and logistic regression"
+    )
 
 
 def test_penalty_has_the_maximum_of_the_posterior() -> None:

@@ -95,14 +95,14 @@ def test_a_model_that_does_not_fit_the_options_is_not_used(folder: Path) -> None
         assert service.ask("/model").record["classes"] == ["cats", "dogs"]
 
 
-def test_learning_gives_the_model_of_an_update(folder: Path) -> None:
+def test_learning_gives_the_model_of_a_quick_update(folder: Path) -> None:
     old = TextClassifier.load(str(folder / "m"))
     before = old.counts
     [document] = build(old).read(b"", b'{"text": "the hamster runs"}\n')
     learnt = learn(old, [document._replace(label="dogs")])
     assert old.counts is before
     write(str(folder / "c.jsonl"), '{"id": "1", "label": "dogs", "text": "the hamster runs"}\n')
-    succeed("update", "c.jsonl", "-m", "m", cwd=folder)
+    succeed("update", "--quick", "c.jsonl", "-m", "m", cwd=folder)
     learnt.save(str(folder / "learnt"))
     assert (folder / "learnt").read_bytes() == (folder / "m").read_bytes()
 
@@ -122,7 +122,7 @@ def test_the_service_learns_corrections_and_writes_them_at_the_end(folder: Path)
         )
         assert service.stop() == 0
     succeed("train", "pets", "more", "-m", "other", cwd=folder)
-    succeed("update", "c.jsonl", "-m", "other", cwd=folder)
+    succeed("update", "--quick", "c.jsonl", "-m", "other", cwd=folder)
     assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
 
 

@@ -96,7 +96,8 @@ class ServeOptions(shared_options.ModelOptions):
     )
     learn: bool = declarations.common_option(
         "--learn",
-        "Also learn corrections at once, and write the model every 30 seconds and at the end.",
+        "Also learn corrections at once, as update --quick does. The model file is written every "
+        "30 seconds and at the end.",
         group="model",
     )
     limit: int | None = shared_options.limit_field(
@@ -213,16 +214,14 @@ def _load_model(
     options: ServeOptions, requests: RequestOptions, prediction: ClassifyPredictionOptions
 ) -> ModelInUse:
     """Return the model, with the options of predictions, and check that it can learn."""
-    from nbtext.fitted_model import require_additive
-    from nbtext.serve.watching import ModelInUse
+    from nbtext.serve.watching import ModelInUse, require_learning
 
     def build(model: TextClassifier) -> ServedModel:
         return _build_served_model(model, options, requests, prediction)
 
     model_in_use = ModelInUse(options.model_path, build, messages.log_line)
     if options.learn:
-        model = model_in_use.served.model
-        require_additive(model.settings, model.counts)
+        require_learning(model_in_use.served.model)
     return model_in_use
 
 

@@ -31,13 +31,21 @@ LOCK_SECONDS = 10.0
 
 
 def learn(model: TextClassifier, documents: Sequence[Document]) -> TextClassifier:
-    """Return a model that has learnt labelled documents, too. The given model does not change.
+    """Return a model with the counts of labelled documents, too. The given model does not change.
 
-    Raise `UsageError` for a model that is not computed from counts.
+    As with ``update --quick``, the parameters that training chose stay. Raise `UsageError` for a
+    model that cannot be changed so.
     """
     require_additive(model.settings, model.counts)
-    counts = count_labelled_documents(documents, model.analysis)
-    return copy(model).learn(model.counts + counts)
+    added = count_labelled_documents(documents, model.analysis)
+    n_added = added.labelled_statistics.n_documents
+    return copy(model).recount(model.counts.with_sample_room() + added, n_added)
+
+
+def require_learning(model: TextClassifier) -> None:
+    """Raise `UsageError` for a model that `learn` cannot change."""
+    require_additive(model.settings, model.counts)
+    copy(model).recount(model.counts, 0)
 
 
 class ModelInUse:
@@ -158,6 +166,7 @@ class ModelInUse:
             model,
             CountedCorpus(counts, [], []),
             UnlabelledAction(None, is_dropped=False),
+            quick=True,
             lock_timeout=LOCK_SECONDS,
         )
         with self._lock:
