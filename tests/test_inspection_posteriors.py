@@ -105,6 +105,17 @@ def test_prior_of_a_term_is_its_posterior_without_the_counts(
     assert growth.successes == pytest.approx(posterior[0] - prior[0])
 
 
+def test_seed_words_are_part_of_the_prior(tmp_path: Path) -> None:
+    write("seeds.tsv", "cats\tpurr\t4\ndogs\tbark\n")
+    write("pets.tsv", "cats\tpurr\ncats\tpurr sleep\ncats\tsleep\ndogs\tbark\n")
+    succeed("train pets.tsv --seeds seeds.tsv --smoothing 1")
+    [term] = in_json("inspect --term purr")["words"][0]["terms"]
+    details = term["classes"]["cats"]
+    (a, b), (prior_a, prior_b) = details["posterior"], details["prior"]
+    assert prior_a == 1 + 4
+    assert (a - prior_a, b - prior_b) == (2, 2)
+
+
 def test_terms_without_posterior_are_refused_or_omitted() -> None:
     with pytest.raises(UsageError, match="needs a term with a posterior"):
         describe_growth(collect_word_details(trained(estimate="ml"), ["chinese"]))

@@ -50,7 +50,7 @@ class TermProbabilities:
     Both are nan where a term has no posterior. None if the counts are not whole numbers.
     """
     compute_priors: Callable[[Ints], tuple[Floats, Floats]] | None = None
-    """Returns a and b of the priors Beta(a, b) of terms, both of shape (n, 1), or nan."""
+    """Returns a and b of the priors Beta(a, b) of terms, shape (n, n_classes) or (n, 1), or nan."""
     compute_absence_probability: TermFunction | None = None
     """Returns 1 − probability. None for language models."""
     compute_corpus_probability: TermFunction | None = None

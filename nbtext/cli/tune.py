@@ -126,7 +126,6 @@ def command(
       nbtext tune corpora/service-desk/train --try smoothing=0.01,0.1,1
       nbtext tune corpora/service-desk/train --try ngrams=1,2 --try top=500,none
       nbtext tune corpora/service-desk/train --time-limit 3s --to settings.html
-      nbtext tune spam.csv --try smoothing=0.01,0.1,1 --training-accuracy
     """
     from nbtext.cli.corpus import locate_documents, read_and_count
     from nbtext.evaluation.tuning import Clock, Search

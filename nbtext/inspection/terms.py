@@ -158,7 +158,7 @@ class TermInClass:
     posterior: list[float] | None
     """a and b of the posterior Beta(a, b) of the probability, or None without a posterior."""
     prior: list[float] | None
-    """a and b of its prior, the same in each class. None without a posterior."""
+    """a and b of its prior, which includes seed words. None without a posterior."""
 
 
 @dataclass(frozen=True)
@@ -285,16 +285,17 @@ def _get_term_details(
     is_selected = is_unseen or bool(probabilities.selected[term])
     class_probabilities: list[float | None] = [None for _ in statistics.classes]
     a, b = np.full((2, statistics.n_classes), np.nan)
-    prior_parameters = np.full((1, 2), np.nan)
+    prior_a, prior_b = np.full((2, statistics.n_classes), np.nan)
     if is_selected:
         class_probabilities = probabilities.compute_probability(terms)[0].tolist()
         if probabilities.compute_posteriors is not None:
             [a], [b] = probabilities.compute_posteriors(terms)
         if probabilities.compute_priors is not None:
-            prior_parameters = np.hstack(probabilities.compute_priors(terms))
+            [prior_a], [prior_b] = probabilities.compute_priors(terms)
     intervals = _replace_nonfinite(compute_beta_intervals(a, b))
     posteriors = _replace_nonfinite(np.column_stack((a, b)))
-    [prior] = _replace_nonfinite(prior_parameters)
+    prior_shape = (statistics.n_classes, 2)
+    priors = _replace_nonfinite(np.broadcast_to(np.column_stack((prior_a, prior_b)), prior_shape))
     # The sums over no terms are 0.
     counts = statistics.get_dense_counts(terms).sum(axis=0)
     documents = statistics.get_dense_documents(terms).sum(axis=0)
@@ -305,7 +306,7 @@ def _get_term_details(
             probability=class_probabilities[k],
             interval=intervals[k],
             posterior=posteriors[k],
-            prior=None if posteriors[k] is None else prior,
+            prior=None if posteriors[k] is None else priors[k],
         )
         for k, label in enumerate(statistics.classes)
     }

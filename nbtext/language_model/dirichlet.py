@@ -466,18 +466,24 @@ def compute_beta_bin_probabilities(a: float, b: float, edges: Floats) -> Floats:
 def compute_beta_priors(
     models: LanguageModels, terms: Ints, unseen_pseudo_counts: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Return a and b of the prior Beta(a, b) of φ_jk, both of shape (n, 1).
+    """Return a and b of the prior Beta(a, b) of φ_jk, both of shape (n, n_classes).
 
-    With ``unseen_pseudo_counts``, shape (n, 1), return the priors of unseen outcomes, and ignore
-    ``terms``. Both are nan under maximum likelihood.
+    Seed words are part of the prior. With ``unseen_pseudo_counts``, shape (n, 1), return the priors
+    of unseen outcomes, and ignore ``terms``. Both are nan under maximum likelihood.
     """
+    statistics = models.statistics
+    observed = statistics.observed_counts
+    seed_tokens = models.class_tokens - observed.count_tokens(models.selected)
     if unseen_pseudo_counts is None:
-        unseen_pseudo_counts = models.compute_pseudo_counts(terms)[:, np.newaxis]
+        pseudo_counts = models.compute_pseudo_counts(terms)[:, np.newaxis]
+        seed_counts = statistics.get_dense_counts(terms) - observed.get_dense_counts(terms)
+        a = pseudo_counts + seed_counts + models.mode_shift
+    else:
+        a = np.tile(unseen_pseudo_counts, statistics.n_classes) + models.mode_shift
     if models.estimate == "ml":
-        no_prior = np.full(unseen_pseudo_counts.shape, np.nan)
-        return no_prior, no_prior
-    a = unseen_pseudo_counts + models.mode_shift
-    return a, models.pseudo_tokens + models.mode_shift * models.n_outcomes - a
+        return np.full(a.shape, np.nan), np.full(a.shape, np.nan)
+    total = models.pseudo_tokens + seed_tokens + models.mode_shift * models.n_outcomes
+    return a, total - a
 
 
 def compute_beta_posteriors(
