@@ -17,6 +17,7 @@ from nbtext.cli.writing import (
 from nbtext.errors import NoDocumentsError, format_quantity, join_names, pluralize
 
 if TYPE_CHECKING:
+    from nbtext.cli.corpus import CommandCorpus
     from nbtext.counts.corpus_counts import CorpusCounts
     from nbtext.model import TextClassifier
     from nbtext.model.locked_model import UpdateResult
@@ -89,8 +90,7 @@ def command(
     from nbtext.cli.corpus import locate_documents
     from nbtext.document_fields import NO_TEXT
     from nbtext.model.locked_model import update
-    from nbtext.model.operations import DocumentBatch, count_batch
-    from nbtext.model.parallel_corpus import count_corpus
+    from nbtext.model.operations import DocumentBatch
 
     model_path = options.model_path
     has_other_change = change.removes_old_unlabelled or options.choose
@@ -101,20 +101,14 @@ def command(
     unlabelled = read_unlabelled_change(model, model_path, change, documents)
     unlabelled.drop_from(model)
     if not needs_corpus:
-        result = update(
-            model_path, model, documents=None, unlabelled=unlabelled, **replacement.lock_settings
-        )
+        result = update(model_path, model, None, unlabelled, **replacement.lock_settings)
         report_model(result.model, model_path, model)
         return
     source = open_corpus_for_change(
         model, model_path, documents, change.label, allows_new_class=change.new_class
     )
-    counted: DocumentBatch | CountedCorpus
     try:
-        if options.skip_known:
-            counted = count_batch(model, source, cluster.jobs)
-        else:
-            counted = count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler)
+        counted = _count(model, source, cluster, skips_known=options.skip_known)
     except NoDocumentsError:
         messages.notify("there are no documents to add")
         source.report_notices()
@@ -131,6 +125,18 @@ def command(
         _report_repeated_documents(model, counted.counts)
     report_model(result.model, model_path, model)
     source.report_notices()
+
+
+def _count(
+    model: TextClassifier, source: CommandCorpus, cluster: ClusterOptions, *, skips_known: bool
+) -> DocumentBatch | CountedCorpus:
+    """Count the documents of a corpus; with ``skips_known``, note which documents they are."""
+    from nbtext.model.operations import count_batch
+    from nbtext.model.parallel_corpus import count_corpus
+
+    if skips_known:
+        return count_batch(model, source, cluster.jobs)
+    return count_corpus(model.analysis, source, cluster.jobs, cluster.scheduler)
 
 
 def _report_ledger(result: UpdateResult, counted: DocumentBatch | CountedCorpus) -> None:

@@ -383,7 +383,6 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
     These are the terms with most mutual information that indicate the class.
     """
     statistics = model.counts.labelled_statistics
-    sample = model.counts.sample
     fitted = model.fitted
     parameters = fitted.parameters
     own_parameters = get_classifier_parameters(fitted.text_classifier)
@@ -411,7 +410,7 @@ def build_overview(model: TextClassifier, top: int) -> Overview:
         members=_describe_members(own_parameters.member_weights),
         member_priors=_get_member_priors(model.settings),
         attributes=build_attribute_overviews(model, own_parameters.number_weights),
-        sample=_SampleOverview(len(sample.documents), sample.is_complete),
+        sample=_describe_sample(model),
         seeds=_collect_seed_words(model),
         unlabelled=_describe_unlabelled(model),
         training=dict(model.settings),
@@ -437,6 +436,11 @@ def _get_member_priors(settings: Settings) -> dict[str, float] | None:
     if not has_prior_weights:
         return None
     return dict(zip(settings.member_names, settings.member_priors, strict=True))
+
+
+def _describe_sample(model: TextClassifier) -> _SampleOverview:
+    sample = model.counts.sample
+    return _SampleOverview(len(sample.documents), sample.is_complete)
 
 
 def _describe_calibration(model: TextClassifier) -> CalibrationOverview | None:

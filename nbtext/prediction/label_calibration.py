@@ -198,7 +198,7 @@ def fit_label_calibration(
     loss = _LabelLoss(scores, truth, lengths, weights, prior)
     n_labels = prior.size
     n_own = n_labels  # labels with parameters of their own
-    if n_labels > max(MANY_LABELS, np.count_nonzero(truth)):
+    if n_labels > MANY_LABELS and n_labels > int(np.count_nonzero(truth)):
         n_own = 0
     # For each fit the indices of the parameters that it may change.
     if initial is None:
