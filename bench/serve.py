@@ -191,7 +191,10 @@ def main() -> int:
     )
     for failure in soak.failures[:5]:
         print(failure)
-    is_good = not soak.failures and not lost and status == 0 and "Traceback" not in log
+    is_prompt = max(promotions) < 1
+    is_good = (
+        is_prompt and not soak.failures and not lost and status == 0 and "Traceback" not in log
+    )
     shutil.rmtree(folder)
     return 0 if is_good and growth < MAX_GROWTH_MIB else 1
 

@@ -216,6 +216,15 @@ def test_on_a_port_the_service_answers_only_this_machine(folder: Path) -> None:
         assert service.ask("/model", headers={"Host": f"evil.example:{service.port}"}).status == 403
 
 
+def test_the_loopback_address_of_ipv6_needs_no_token(folder: Path) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with Service("--listen", "::1", folder=folder, port=True) as service:
+        assert service.log[0].startswith("nbtext: listening on http://[::1]:")
+
+
 def test_another_address_needs_a_token(folder: Path, tmp_path: Path) -> None:
     line = fail(2, "serve", "--port", "0", "--listen", "0.0.0.0", "-m", "m", cwd=folder)
     assert "needs --token-file" in line

@@ -344,7 +344,7 @@ class DocumentCounter:
 
 
 MAX_KEPT_FORMS = 1 << 20
-"""Number of forms, about 60 MiB, after which a `LockedCounter` is emptied."""
+"""Number of forms, about 60 MiB, after which a `LockedCounter` starts again."""
 
 
 class LockedCounter:

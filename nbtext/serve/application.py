@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 FILTER_PATH = "/filter"
 
+_MESSAGE_TYPE = "application/octet-stream"
+"""The type of a returned message. A browser must not show what another site sent."""
+
 _HEADERS = (
     ("Cache-Control", "no-store"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -165,7 +168,7 @@ class Application:
         content, failure = served.mark_message(request.body)
         if failure is not None:
             self._log(f"a message was not classified: {failure}")
-        return Response(content, "message/rfc822")
+        return Response(content, _MESSAGE_TYPE)
 
     def _correct(self, request: HttpRequest, served: ServedModel) -> Response:
         """Store the right label of a document. The response comes when it is on the disk."""
@@ -243,7 +246,7 @@ def _refuse(request: HttpRequest, status: HTTPStatus, message: str) -> Response:
     if status == HTTPStatus.UNAUTHORIZED:
         headers = (("WWW-Authenticate", 'Basic realm="nbtext"'),)
     if request.path == FILTER_PATH and request.method == "POST":
-        return Response(request.body, "message/rfc822", status, headers)
+        return Response(request.body, _MESSAGE_TYPE, status, headers)
     return Response(_format_error(message), JSON, status, headers)
 
 

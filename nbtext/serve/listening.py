@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 SPARE_THREADS = 4
 """Threads in addition to one for each request: they refuse requests when all others are busy."""
 
+MAX_IDLE_CONNECTIONS = 200
+"""Open connections in addition to one for each request; further ones wait to be accepted."""
+
 MAX_HEADER_BYTES = 1 << 15
 
 _FIRST_ACTIVATED_DESCRIPTOR = 3
@@ -230,8 +233,11 @@ def is_local(listener: socket.socket) -> bool:
 
 def format_address(listener: socket.socket) -> str:
     """Return the path of a socket, or its address and port."""
-    name = listener.getsockname()
-    return str(name) if listener.family == socket.AF_UNIX else f"http://{name[0]}:{name[1]}"
+    if listener.family == socket.AF_UNIX:
+        return str(listener.getsockname())
+    host, port, *_ = listener.getsockname()
+    shown_host = f"[{host}]" if ":" in host else host
+    return f"http://{shown_host}:{port}"
 
 
 def serve_until_signal(
@@ -258,7 +264,7 @@ def serve_until_signal(
         channel_timeout=limits.timeout_seconds,
         cleanup_interval=1,
         recv_bytes=1 << 16,
-        connection_limit=limits.max_requests + 1000,
+        connection_limit=limits.max_requests + MAX_IDLE_CONNECTIONS,
     )
     dispatcher = ThreadedTaskDispatcher()
     dispatcher.set_thread_count(limits.max_requests + SPARE_THREADS)
