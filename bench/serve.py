@@ -113,11 +113,11 @@ def measure_memory(process: int) -> float:
 def promote(name: str) -> float:
     """Promote a copy of a model, and return the seconds until the service uses it."""
     shutil.copy(name, "new")
-    subprocess.run([sys.executable, "-m", "nbtext", "promote", "new", "-m", "model"], check=True)
     wanted = subprocess.run(
         [sys.executable, "-c", "import sys; from nbtext import TextClassifier; print(TextClassifier.load(sys.argv[1]).fitted.fingerprint)", name],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
+    subprocess.run([sys.executable, "-m", "nbtext", "promote", "new", "-m", "model"], check=True)
     start_time = time.perf_counter()
     while time.perf_counter() - start_time < 60:
         connection = Connection("localhost")
