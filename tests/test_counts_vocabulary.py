@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.counts.vocabulary import COMPARED_BYTES, GrowingVocabulary, Vocabulary
+from nbtext.counts.vocabulary import (
+    COMPARED_BYTES,
+    GrowingVocabulary,
+    Vocabulary,
+    are_sorted_terms,
+)
 from nbtext.text.analyzer import UNKNOWN_TERM
 from tests import strategies
 from tests.count_tables import statistics_of
@@ -113,3 +118,23 @@ def test_vocabularies_differ_in_terms_bounds_or_ngrams() -> None:
     assert Vocabulary.from_terms(["ab", "c"]) == Vocabulary.from_terms(["ab", "c"])
     assert vocabulary_of([["ab", "c"]], 2) != vocabulary_of([["ab", "c"]], 1)
     assert Vocabulary.from_terms([]) != []
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "subject:", "a" * 8, "a" * 40]), st.text("ab\0é", max_size=9)
+        )
+        .map("".join)
+        .filter(bool),
+        max_size=6,
+    ),
+    st.booleans(),
+)
+def test_order_of_terms_is_checked_like_that_of_python(terms: list[str], is_sorted: bool) -> None:
+    encoded = [term.encode() for term in terms]
+    if is_sorted:
+        encoded.sort()
+    bounds = np.cumsum([0, *map(len, encoded)])
+    expected = all(first < second for first, second in pairwise(encoded))
+    assert are_sorted_terms(b"".join(encoded), bounds) == expected
