@@ -253,6 +253,7 @@ def test_posterior_of_two_models_of_four_throws() -> None:
     assert_printed(title, ".0571", second)
     assert_printed(title, "0.406", first / (first + second))
     assert_printed(title, "0.594", second / (first + second))
+    assert_printed(title, "0.6722", 3 * first / (3 * first + second))
     flat, strong = integrate_beta(3, 1, 1, 1), integrate_beta(3, 1, 10, 10)
     assert_printed("5. The evidence of two priors", ".0621", strong)
     assert_printed("5. The evidence of two priors", "0.446", flat / (flat + strong))
@@ -305,7 +306,8 @@ def test_next_term_and_perplexity() -> None:
     title = "The next term"
     sums = sum_classes(read_texts("china.tsv"))
     chinese = estimate(sums["yes"], "chinese", 6)
-    assert_printed(title, "0.429", float(chinese))
+    assert_printed(title, "0.428571", float(chinese))
+    assert_printed(title, "1.22239", -math.log2(chinese))
     assert_printed(title, ".847", -math.log(chinese))
     assert_printed(title, "2.639", -math.log(estimate(sums["yes"], "tokyo", 6)))
     for label, printed in (("yes", "3.5"), ("no", "4.5")):

@@ -349,14 +349,15 @@ def _trace_points(regions: Regions, plot: Plot, index: int) -> str:
 
 
 def _draw_name(regions: Regions, index: int) -> Markup:
-    """Write the name of a class into its region, at the cell nearest to the centre of gravity."""
+    """Write the name of a class into its region, at a cell that is farthest from its boundary."""
     import numpy as np
+    from scipy.ndimage import distance_transform_edt
 
-    positions = np.argwhere(regions.cells == index)
-    if not positions.size:
+    is_inside = np.pad(regions.cells == index, 1)
+    if not is_inside.any():
         return NO_MARKUP
-    distances = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
-    row, column = positions[distances.argmin()].tolist()
+    depths = distance_transform_edt(is_inside)[1:-1, 1:-1]
+    row, column = divmod(int(depths.argmax()), depths.shape[1])
     x, y = map(float, _get_cell_corner(regions.cells, row, column).split())
     name = shorten_middle(regions.labels[index], MAX_REGION_NAME_CHARS)
     return draw_text("name", x, y, name)
