@@ -39,7 +39,7 @@ def find_sorted(keys: Array, queries: Array) -> Ints:
 
 
 def take_known(values: NDArray[Value], indices: Ints, default: NDArray[Value]) -> NDArray[Value]:
-    """Return the values at ``indices``, and those of ``default`` where an index is −1, (n,).
+    """Return the values at ``indices``, or of ``default`` where an index is −1, shape (n,).
 
     >>> take_known(np.array([2, 3]), np.array([1, -1]), np.zeros(2, np.int64)).tolist()
     [3, 0]

@@ -125,7 +125,7 @@ def command(options: InspectOptions) -> None:
       nbtext inspect --thresholds 0.95
       nbtext inspect --perplexity corpora/service-desk/test
     """
-    from nbtext.inspection import overview
+    from nbtext.inspection import overview, terms
     from nbtext.metrics.results import to_json_values
     from nbtext.report import models, rankings
     from nbtext.report.output_formats import print_with_blank_lines, write_json
@@ -137,16 +137,16 @@ def command(options: InspectOptions) -> None:
     if options.to is not None:
         _write_page(options, options.to, model)
         return
+    if options.output not in ("table", "json"):  # only with --information
+        next_terms = terms.rank_next_terms(model, options.labels, options.limit)
+        rankings.write_next_terms(next_terms, options.output, escape_cell)
+        return
     details = _collect_details(options, model)
     if options.output == "json":
         record = to_json_values(overview.build_overview(model, options.limit))
         for name, (content, _) in details.items():
             record[name] = content
         write_json(record)
-        return
-    if options.output != "table":
-        next_terms, _ = details["next_terms"]
-        rankings.write_next_terms(next_terms, options.output, escape_cell)
         return
     if not details:
         print_overview = partial(models.print_overview, shows_all=options.all)

@@ -45,7 +45,7 @@ class Size(click.types.StringParamType):
 
 @declarations.option_record
 class RequestOptions(DocumentOptions):
-    """How the documents of requests are read. There is no corpus."""
+    """How the documents of requests are read, without a corpus."""
 
     corpus: tuple[str, ...] = ()
     files_from: str | None = None
@@ -84,7 +84,7 @@ class ServeOptions(shared_options.ModelOptions):
     token_file: str | None = declarations.option(
         "--token-file",
         "Answer only requests with the token in FILE, as Authorization: Bearer TOKEN. A browser "
-        "asks for it as a password.",
+        "needs it as the password.",
         group="process",
         type=INPUT_PATH,
     )
@@ -291,7 +291,7 @@ def _open_sockets(
 ) -> tuple[list[socket.socket], UnixSocketFile | None]:
     """Return the sockets to listen on, and the file of a Unix socket.
 
-    Raise `UsageError` if there are none, or if other machines could connect without a token.
+    Raise `UsageError` without any socket, or if other machines could connect without a token.
     """
     from nbtext.serve import listening
 

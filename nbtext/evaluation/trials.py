@@ -151,7 +151,7 @@ class Trial:
     predictions: HeldOutPredictions = NO_PREDICTIONS
     metrics: Metrics = field(default_factory=dict)
     training_accuracy: float | None = None
-    """Accuracy of the model of each fold on its own training documents; None if not measured."""
+    """Accuracy of the model of each fold on its own training documents, if measured."""
     p_value: float | None = None
     """See `compute_trial_p_value`. None for the default, and if the default was not tried."""
     seconds: float = 0.0

@@ -351,7 +351,7 @@ class Overview:
     terms_with_own_smoothing: int
     choices: Choices
     unseen_documents: float | None = field(metadata=JSON_UNLESS_EMPTY)
-    """Documents that ``--quick`` added or removed after the choices. None if there are none."""
+    """Documents that ``--quick`` added or removed after the choices, if any."""
     calibration: CalibrationOverview | None
     l2: float | None = field(metadata=JSON_UNLESS_EMPTY)
     """Strength of the penalty of a logistic model."""
@@ -431,7 +431,7 @@ def _describe_members(weights: Mapping[str, tuple[float, float]]) -> dict[str, _
 
 
 def _get_member_priors(settings: Settings) -> dict[str, float] | None:
-    """Return p(m) by the name of the member, or None if the members have no prior weights."""
+    """Return p(m) by the name of the member, or None for members without prior weights."""
     has_prior_weights = settings.is_mixture and "*" in settings.members
     if not has_prior_weights:
         return None
@@ -556,7 +556,7 @@ def _describe_log_odds(
 ) -> dict[str, ClassLogOdds] | None:
     """Return the bias of each class, and the weights of 2 ``top`` terms, or None without log odds.
 
-    The terms are those with the largest difference between two classes, or in a model of one label,
+    The terms have the largest differences between two classes, or in a model of one label,
     the largest absolute weights. Terms with the largest weight in the same class are neighbours.
     """
     if log_odds is None or not log_odds.terms.size:

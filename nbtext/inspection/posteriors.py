@@ -33,7 +33,7 @@ MAX_SIZE_RATIO = 0.8
 """Largest size before the last, relative to the last, so that curves differ."""
 
 MAX_CLASSES = 6
-"""Number of classes of a term, those with the highest probability."""
+"""Number of classes of a term: the classes with the highest probabilities."""
 
 AXIS_END_RATIO = 1.15
 """End of the axis, relative to the highest end of an interval."""
@@ -104,7 +104,7 @@ def describe_growth(words: Sequence[WordDetails]) -> dict[str, list[PosteriorGro
     if not growth_by_term:
         raise UsageError(
             "--to needs a term with a posterior, and no --term has one",
-            hint="use a term of the model; maximum likelihood and weights have no posterior",
+            hint="use a term of the model; maximum likelihood and weights are without a posterior",
         )
     return growth_by_term
 

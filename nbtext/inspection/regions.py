@@ -36,7 +36,7 @@ class Regions(NamedTuple):
     bounds: Floats
     """Lower and upper end of x, then of y, shape (2, 2)."""
     labels: list[str]
-    """The classes of the model, and an empty label if some cells have no prediction."""
+    """The classes of the model, and an empty label for cells without a prediction."""
     cells: Ints
     """Index of the label that is predicted in each cell, shape (`N_CELLS`, `N_CELLS`).
 
@@ -128,7 +128,7 @@ def compute_centres(low: float, high: float) -> Floats:
 
 
 def _predict_grid(model: TextClassifier, bounds: Floats) -> list[str]:
-    """Return the class of each cell, empty without a prediction, row by row from small y."""
+    """Return the class of each cell, row by row from small y. It is empty without a prediction."""
     x_values, y_values = (
         [repr(value) for value in compute_centres(low, high).tolist()] for low, high in bounds
     )

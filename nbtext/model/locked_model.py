@@ -263,7 +263,7 @@ def update(
 
     ``documents`` is None if only the unlabelled documents or the chosen parameters change. The
     documents of a `CountedCorpus` are all added, and the documents of a `DocumentBatch` as by
-    `add_batch`. ``quick`` keeps the chosen parameters, as `TextClassifier.recount`.
+    `add_batch`. ``quick`` keeps the chosen parameters; see `TextClassifier.recount`.
 
     Raise `ModelError` if another process replaced the model by one that counts differently,
     `UsageError` if the model cannot be changed, `NotInModelError` for a document to be moved that

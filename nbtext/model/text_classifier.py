@@ -464,11 +464,11 @@ class TextClassifier:
         """Replace the counts of the model, and keep the parameters that training chose.
 
         These are smoothing, stop words, terms of ``top``, calibration, typicality, and weights of
-        the members of an average. ``counts`` differ from those of the model by ``n_changed``
+        the members of an average. ``counts`` differ from the present counts by ``n_changed``
         documents. The next `learn` chooses again. If the counts become equal to the counts that the
         parameters were chosen from, the model becomes the same as then.
 
-        Raise `UsageError` if the parameters do not apply to the counts; nothing is changed then.
+        Raise `UsageError`, and change nothing, if the parameters do not apply to the counts.
         """
         from nbtext.model.training import keep_parameters
 

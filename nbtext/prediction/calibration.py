@@ -83,7 +83,7 @@ class Calibration:
     def select_labels(self, indices: Ints, prior: Floats) -> Calibration:
         """Return the calibration, which does not depend on the labels of a single-label model.
 
-        The arguments are those of `LabelCalibration.select_labels`.
+        See `LabelCalibration.select_labels` for the arguments.
         """
         del indices, prior
         return self

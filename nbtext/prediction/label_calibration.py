@@ -109,8 +109,8 @@ class LabelCalibration(Calibration):
     def select_labels(self, indices: Ints, prior: Floats) -> LabelCalibration:
         """Return the calibration for other labels and another prior.
 
-        ``indices`` are the former indices of the labels, −1 for a new label, whose log odds do not
-        change. ``prior`` are the prior log odds. Both have the shape (n_labels,).
+        ``indices`` are the former indices of the labels. New labels have −1, and their log odds do
+        not change. ``prior`` are the prior log odds. Both have the shape (n_labels,).
         """
         neutral = self.from_prior(prior)
         return replace(
@@ -375,7 +375,7 @@ def _compute_block_loss(
 ) -> tuple[float, Floats, Floats, Floats]:
     """Return the loss of a block of documents, and its gradients.
 
-    The gradients are by the shared parameters without those of `SHARED_OFFSET_INDICES`, by the
+    The gradients are by the shared parameters except `SHARED_OFFSET_INDICES`, by the
     slopes, and by the label offsets. A variable that begins with ``d_`` is the derivative of the
     loss by the variable in the rest of its name.
     """

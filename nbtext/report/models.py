@@ -466,7 +466,7 @@ def _summarize_calibration(calibration: CalibrationOverview | None) -> str:
 
 
 def _summarize_unseen(overview: Overview) -> str | None:
-    """Return how many documents the choices of training have not seen, None if they saw all."""
+    """Return how many documents the choices of training have not seen, or None."""
     if overview.unseen_documents is None:
         return None
     changed = format_quantity(overview.unseen_documents, "document")

@@ -33,7 +33,7 @@ _HEADERS = (
     ("Referrer-Policy", "same-origin"),
     ("X-Content-Type-Options", "nosniff"),
 )
-"""Headers of every response. Without a referrer, forms of the page would have no origin."""
+"""Headers of every response. Forms of the page have an origin only with a referrer."""
 
 _NO_CORRECTIONS = "corrections are not stored; start nbtext serve with --corrections FILE"
 
@@ -116,7 +116,7 @@ class Application:
         )
 
     def _answer(self, request: HttpRequest, *, is_full: bool) -> Response:
-        """Return the response to a request, also if it fails."""
+        """Return the response to a request, even if it fails."""
         if is_full:
             return _refuse(
                 request, HTTPStatus.TOO_MANY_REQUESTS, "too many requests at once; try again"
@@ -140,7 +140,7 @@ class Application:
         methods = self._routes.get(request.path)
         if methods is None:
             raise RefusalError(
-                HTTPStatus.NOT_FOUND, f"there is no such path; paths are {', '.join(self._routes)}"
+                HTTPStatus.NOT_FOUND, f"unknown path; paths are {', '.join(self._routes)}"
             )
         respond = methods.get(request.method)
         if respond is None:

@@ -210,7 +210,7 @@ def open_tcp_socket(host: str, port: int) -> socket.socket:
 def take_activated_sockets() -> list[socket.socket]:
     """Return the sockets that systemd opened for this process (sd_listen_fds).
 
-    The variables are removed from the environment, so that no child takes the sockets too.
+    The variables are removed from the environment, so that child processes do not use the sockets.
     """
     process = os.environ.pop("LISTEN_PID", "")
     number = os.environ.pop("LISTEN_FDS", "")
@@ -248,7 +248,7 @@ def serve_until_signal(
     on_start: Callable[[], None],
     on_stop: Callable[[], None],
 ) -> None:
-    """Answer requests until a signal (TERM, INT or HUP), then finish those that have begun.
+    """Answer requests until a signal (TERM, INT or HUP), then finish the requests that have begun.
 
     ``on_start`` is called when a signal would do so. ``on_stop`` is called after the signal, before
     the last connections are accepted.

@@ -154,7 +154,7 @@ def _parse_host_name(host: str) -> str | None:
 
 
 def read_token(path: str) -> str:
-    """Return the token in the first line of a file. Raise `PathError` if there is none."""
+    """Return the token in the first line of a file. Raise `PathError` if it is empty."""
     from nbtext.corpus.streams import read_option_file
 
     token = read_option_file(path).decode("utf-8", "replace").strip()
@@ -166,7 +166,7 @@ def read_token(path: str) -> str:
 def read_documents(
     body: bytes, training_reading: Reading, given_settings: Mapping[str, object]
 ) -> list[Document]:
-    """Return the documents of a body, read as `nbtext classify` reads standard input.
+    """Return the documents of a body, like `nbtext classify` from standard input.
 
     ``given_settings`` replace settings of the training documents. Raise `UsageError` or `PathError`
     if the body cannot be read. An unreadable document has its problem.

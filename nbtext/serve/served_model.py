@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nbtext.settings import Reading
 
 MESSAGE_NAME = "-"
-"""The id of a text or a message, as that of standard input."""
+"""The id of a text or a message, the same as for standard input."""
 
 
 def choose_served_message_reading(
@@ -52,7 +52,7 @@ class MarkedMessage(NamedTuple):
 
     content: bytes
     failure: str | None
-    """Why the message could not be classified; None if it could."""
+    """The reason if the message could not be classified."""
 
 
 class ServedModel(NamedTuple):
@@ -83,13 +83,13 @@ class ServedModel(NamedTuple):
         return read_documents(json_lines, self.model.reading, settings)
 
     def read_text(self, text: str) -> Document:
-        """Return a text as `nbtext classify --text` reads it."""
+        """Return a text, read like `nbtext classify --text`."""
         record = json.dumps({"id": MESSAGE_NAME, "text": text}).encode()
         settings = {**self.given_settings, **TEXT_RECORD_READING}
         return read_documents(record, self.model.reading, settings)[0]
 
     def read_message(self, content: bytes) -> Document:
-        """Return a message as `nbtext classify --mail-filter` reads it."""
+        """Return a message, read like `nbtext classify --mail-filter`."""
         reading = self.message_reading
         max_bytes = parse_size(reading.max_document_size)
         if len(content) > max_bytes:

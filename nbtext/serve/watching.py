@@ -90,7 +90,7 @@ class ModelInUse:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop watching, and write what was learnt."""
+        """Stop watching, and write the documents it has learnt."""
         self._is_stopping.set()
         if self._thread.is_alive():
             self._thread.join()

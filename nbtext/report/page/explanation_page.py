@@ -63,7 +63,7 @@ def build_explanations_page(stream: Iterable[ExplainedDocument], top: int) -> st
 
 
 def format_explained_document(explained: ExplainedDocument, top: int) -> Markup:
-    """Return the explanation with the ``top`` largest contributions, or why there is none."""
+    """Return the explanation with the ``top`` largest contributions, or why it is absent."""
     if explained.explanation is None:
         return _format_missing_answer(explained)
     return _format_explanation(explained.explanation, top)

@@ -157,7 +157,7 @@ def _format_setting_curve(
     """Return the accuracies by the value of the setting that was tried, on a logarithmic axis.
 
     Return None unless accuracies on training documents were measured for two or more numbers above
-    0 of a single setting. ``intervals`` by rank are those of the metric to optimise.
+    0 of a single setting. ``intervals`` by rank belong to the metric to optimise.
     """
     [(_, trials), *_] = list_stages(result)
     points = {}
