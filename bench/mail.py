@@ -8,10 +8,16 @@ its own at the end. bogofilter is Debian's package of that name; without it its 
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
+import os
 import random
 import shutil
+import socket
+import statistics
+import subprocess
 import tempfile
+import time
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -202,8 +208,130 @@ def table(title: str, heads: list[str], found: list[Tool], row: Callable[[Tool],
     return f"### {title}\n\n{markdown(['', *heads], rows)}"
 
 
+BATCH = 100
+"""Mails that are learnt at once."""
+
+
+class SingleMails(NamedTuple):
+    """Commands that filter one mail, learn one, and learn `BATCH` mails at once."""
+
+    name: str
+    filter_one: list[str]
+    learn_one: list[str]
+    learn_batch: list[str]
+
+
+def single_mail_tools(scratch: Path, mail: Path, batch: Path) -> list[SingleMails]:
+    """Train bogofilter and nbtext, and return their commands for single mails."""
+    (scratch / "bogofilter").mkdir(parents=True)
+    bogofilter = ["bogofilter", "--no-config-file", "-d", str(scratch / "bogofilter")]
+    found = []
+    if shutil.which("bogofilter"):
+        for label, option in zip(CLASSES, ("-n", "-s"), strict=True):
+            measure([*bogofilter, option, "-B", str(scratch.parent / "train" / label)])
+        found.append(
+            SingleMails(
+                "bogofilter",
+                [*bogofilter, "-p", "-e", "-I", str(mail)],
+                [*bogofilter, "-s", "-I", str(mail)],
+                [*bogofilter, "-s", "-B", str(batch)],
+            )
+        )
+    for name, quick in (("nbtext, update", []), ("nbtext, update --quick", ["--quick"])):
+        model = str(scratch / f"{len(found)}.joblib")
+        measure([*NBTEXT, "train", str(scratch.parent / "train"), "-m", model, *FORMAT, *MAIL])
+        filter_one = [*NBTEXT, "classify", "--mail-filter", "-m", model]
+        update = [*NBTEXT, "update", "--quiet", *quick, "--label", "spam", "-m", model]
+        found.append(
+            SingleMails(
+                name,
+                ["sh", "-c", f'exec "$@" < "{mail}"', "sh", *filter_one],
+                [*update, str(mail)],
+                [*update, str(batch)],
+            )
+        )
+    return found
+
+
+class Connection(http.client.HTTPConnection):
+    """A connection to the socket of `nbtext serve`."""
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.host)
+
+
+def post(path: str, place: str, body: bytes, media_type: str) -> None:
+    """Send a request to the socket at ``path``, and require the status 200."""
+    connection = Connection(path)
+    connection.request("POST", place, body, {"Content-Type": media_type, "Host": "localhost"})
+    reply = connection.getresponse()
+    reply.read()
+    connection.close()
+    assert reply.status == 200, reply.status
+
+
+def measure_service(model: str, mail: Path) -> list[str]:
+    """Return the milliseconds of a processor that the service takes to filter and to learn a mail."""
+    path = str(mail.parent / "socket")
+    corrections = ("--corrections", str(mail.parent / "corrections.jsonl"), "--learn")
+    arguments = ["serve", "--quiet", "--socket", path, "-m", model, *corrections]
+    service = subprocess.Popen([*NBTEXT, *arguments], stderr=subprocess.DEVNULL)
+    message = mail.read_bytes()
+    record = {"text": message.decode("latin-1"), "label": "spam"}
+    requests = (
+        ("/filter", message, "message/rfc822", 200),
+        ("/correct", json.dumps(record).encode(), "application/json", 20),
+    )
+    cells = []
+    try:
+        while not Path(path).exists():
+            time.sleep(0.05)
+        for place, body, media_type, number in requests:
+            post(path, place, body, media_type)
+            time.sleep(1)  # learning follows the response
+            before = read_processor_seconds(service.pid)
+            for _ in range(number):
+                post(path, place, body, media_type)
+                if place == "/correct":
+                    time.sleep(0.5)
+            seconds = read_processor_seconds(service.pid) - before
+            cells.append(f"{1000 * seconds / number:.0f}")
+    finally:
+        service.terminate()
+        service.wait()
+    return [*cells, ""]
+
+
+def read_processor_seconds(process: int) -> float:
+    """Return the seconds of a processor that a process of Linux has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def single_mails(scratch: Path, runs: int) -> str:
+    """Measure filtering and learning of single mails, and return a table of milliseconds."""
+    mails = sorted((scratch / "test" / "spam" / "cur").iterdir())[:BATCH]
+    batch = scratch / "batch"
+    for place in ("cur", "new", "tmp"):
+        (batch / place).mkdir(parents=True)
+    for mail in mails:
+        shutil.copy(mail, batch / "cur" / mail.name)
+    rows = []
+    for tool in single_mail_tools(scratch / "single", mails[0], batch):
+        progress(f"single mails: {tool.name}")
+        rounds = [[measure(command).processor for command in tool[1:]] for _ in range(runs)]
+        medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
+        rows.append([tool.name, *(f"{1000 * seconds:.0f}" for seconds in medians)])
+    progress("single mails: nbtext serve --learn")
+    model = str(scratch / "single" / f"{len(rows) - 1}.joblib")
+    rows.append(["nbtext serve --learn", *measure_service(model, mails[0])])
+    heads = ["", "filter one mail", "learn one mail", f"learn {BATCH} mails at once"]
+    return f"### One mail at a time: milliseconds\n\n{markdown(heads, rows)}"
+
+
 def tables(options: argparse.Namespace, scratch: Path) -> str:
-    """Measure every tool on the split, and then on many mails."""
+    """Measure every tool on the split, on many mails, and on single mails."""
     split(options.folder, scratch)
     repeat(scratch, scratch / "many", options.mails)
     n_train, n_test = (
@@ -221,6 +349,7 @@ def tables(options: argparse.Namespace, scratch: Path) -> str:
             f"Seconds for {options.mails:,} mails, {megabytes:.0f} MB",
             ["train seconds", "classify seconds", "peak MiB"], speed, lambda tool: timed(tool, options.runs),
         ),
+        single_mails(scratch, max(options.runs, 5)),
     ])  # fmt: skip
 
 
