@@ -10,7 +10,7 @@ from nbtext.errors import did_you_mean
 
 COMMAND_SYNONYMS = {
     "--version": "version",
-    "classify": "predict score run infer ask serve daemon api",
+    "classify": "predict score run infer ask",
     "compare": "diff",
     "completion": "completions bash zsh fish",
     "cross-validate": "cv crossval crossvalidate validate",
@@ -28,6 +28,7 @@ COMMAND_SYNONYMS = {
     "relabel": "rename",
     "report": "plot",
     "select-features": "features terms top",
+    "serve": "daemon api server service http web",
     "split": "partition divide holdout train-test-split",
     "suspects": "mistakes clean",
     "tokens": "tokenize tokenise analyze analyse",
