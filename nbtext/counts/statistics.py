@@ -157,10 +157,19 @@ class ClassStatistics(CellCounts):
         ``selected`` is a mask of shape (n_terms,).
         """
         counts = self.cell_counts
-        if not selected.all():
-            counts = np.where(repeat_by_cell(self, selected), counts, 0)
-        sums = np.bincount(self.cell_classes, counts, self.n_classes)
-        return sums.astype(counts.dtype)  # sums of integers are exact, because they are below 2**53
+        if not np.issubdtype(counts.dtype, np.integer):
+            selected_counts = np.where(repeat_by_cell(self, selected), counts, 0)
+            return np.bincount(self.cell_classes, selected_counts, self.n_classes)
+        n_selected = np.count_nonzero(selected)
+        if n_selected <= selected.size // 2:
+            return self._count_tokens_of(np.flatnonzero(selected))
+        all_tokens = _sum_by_class(self.cell_classes, counts, self.n_classes)
+        return all_tokens - self._count_tokens_of(np.flatnonzero(~selected))
+
+    def _count_tokens_of(self, terms: Ints) -> Ints:
+        """Return the occurrences of some terms in each class, shape (n_classes,)."""
+        cells, _ = self.find_cells(terms)
+        return _sum_by_class(self.cell_classes[cells], self.cell_counts[cells], self.n_classes)
 
     def count_all_tokens(self, selected: Mask) -> float:
         """Return the occurrences of the selected terms in all documents.
@@ -205,6 +214,19 @@ class ClassStatistics(CellCounts):
         running_xors = np.zeros(cell_bits.size + 1, np.uint64)
         np.bitwise_xor.accumulate(cell_bits, out=running_xors[1:])
         return running_xors[self.term_offsets[1:]] ^ running_xors[self.term_offsets[:-1]]
+
+
+def _sum_by_class(classes: Ints, counts: Numbers, n_classes: int) -> Ints:
+    """Return the sum of the counts of each class, shape (n_classes,).
+
+    Most counts are 1, so to count the classes and to add the excess of the other counts takes a
+    fifth of the time of a sum with weights.
+    """
+    repeated = np.flatnonzero(counts != 1)
+    # sums of integers are exact, because they are below 2**53
+    excess = np.bincount(classes[repeated], counts[repeated] - 1, n_classes)
+    sums: Ints = np.bincount(classes, minlength=n_classes) + excess.astype(np.int64)
+    return sums
 
 
 def _bisect_cells(statistics: ClassStatistics, terms: Ints, classes: Ints) -> AnyInts:
