@@ -58,7 +58,7 @@ class _Bash(_PrintableComplete, BashComplete):
                 case ${COMP_WORDS[COMP_CWORD]} in
                     \'*) text=${text//\'/\'\\\'\'} ;;
                     \"*)
-                        # in double quotes, bash replaces ! by its history, and no escape prevents it
+                        # in double quotes, bash replaces ! by its history; no escape prevents it
                         if [[ $text == *!* ]]; then continue; fi
                         text=${text//\\/\\\\}
                         text=${text//\"/\\\"}

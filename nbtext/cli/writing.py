@@ -135,8 +135,8 @@ class ModelChangeOptions:
 
     quick: bool = declarations.common_option(
         "--quick",
-        "Change the counts, and keep what training chose: smoothing, stop words, selected terms and "
-        "calibration. The next change without --quick chooses again.",
+        "Change the counts, and keep what training chose: smoothing, stop words, selected terms "
+        "and calibration. The next change without --quick chooses again.",
         group="process",
     )
 

@@ -162,14 +162,9 @@ class ClassStatistics(CellCounts):
             return np.bincount(self.cell_classes, selected_counts, self.n_classes)
         n_selected = np.count_nonzero(selected)
         if n_selected <= selected.size // 2:
-            return self._count_tokens_of(np.flatnonzero(selected))
+            return _count_tokens(self, np.flatnonzero(selected))
         all_tokens = _sum_by_class(self.cell_classes, counts, self.n_classes)
-        return all_tokens - self._count_tokens_of(np.flatnonzero(~selected))
-
-    def _count_tokens_of(self, terms: Ints) -> Ints:
-        """Return the occurrences of some terms in each class, shape (n_classes,)."""
-        cells, _ = self.find_cells(terms)
-        return _sum_by_class(self.cell_classes[cells], self.cell_counts[cells], self.n_classes)
+        return all_tokens - _count_tokens(self, np.flatnonzero(~selected))
 
     def count_all_tokens(self, selected: Mask) -> float:
         """Return the occurrences of the selected terms in all documents.
@@ -216,11 +211,18 @@ class ClassStatistics(CellCounts):
         return running_xors[self.term_offsets[1:]] ^ running_xors[self.term_offsets[:-1]]
 
 
+def _count_tokens(statistics: ClassStatistics, terms: Ints) -> Ints:
+    """Return the occurrences of some terms in each class, shape (n_classes,)."""
+    cells, _ = statistics.find_cells(terms)
+    classes = statistics.cell_classes[cells]
+    return _sum_by_class(classes, statistics.cell_counts[cells], statistics.n_classes)
+
+
 def _sum_by_class(classes: Ints, counts: Numbers, n_classes: int) -> Ints:
     """Return the sum of the counts of each class, shape (n_classes,).
 
-    Most counts are 1, so to count the classes and to add the excess of the other counts takes a
-    fifth of the time of a sum with weights.
+    Most counts are 1. To count the classes, and to add the excess of the other counts, is five
+    times as fast as a sum with weights.
     """
     repeated = np.flatnonzero(counts != 1)
     # sums of integers are exact, because they are below 2**53
