@@ -1,6 +1,6 @@
 """The page of `nbtext serve`: a form for a text, its prediction, and buttons for the right label.
 
-It has no script. The style is allowed by its checksum.
+It is without scripts. The style is allowed by its checksum.
 """
 
 from __future__ import annotations
