@@ -60,12 +60,14 @@ def find_regions(model: TextClassifier) -> Regions:
     x_name, y_name = model.fitted.statistics.attributes.numeric
     sample = model.counts.sample.documents
     values = sample.matrix.values
-    if values is None or not np.isfinite(values).all(axis=1).any():
+    has_both = np.empty(0, np.int64)
+    if values is not None:
+        has_both = np.flatnonzero(np.isfinite(values).all(axis=1))
+    if values is None or not has_both.size:
         raise UsageError(
             "--regions needs training documents that have both numbers, and the model keeps none",
             hint="train without --set keep-documents=0",
         )
-    has_both = np.flatnonzero(np.isfinite(values).all(axis=1))
     bounds = _find_bounds(values[has_both])
     # The smallest digests are a random sample.
     shown = has_both[np.argsort(sample.hashes[has_both], kind="stable")][:MAX_POINTS]

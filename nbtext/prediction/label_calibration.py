@@ -323,11 +323,13 @@ class _LabelLoss:
         d_label_offsets = np.zeros_like(offsets)
         value = 0.0
         for block in self._blocks:
-            loss, *gradients = _compute_block_loss(block, shared, slopes, label_offsets)
+            loss, d_shared, d_slopes, d_offsets = _compute_block_loss(
+                block, shared, slopes, label_offsets
+            )
             value += loss
-            shared_gradient += gradients[0]
-            slope_gradient += gradients[1]
-            d_label_offsets += gradients[2]
+            shared_gradient += d_shared
+            slope_gradient += d_slopes
+            d_label_offsets += d_offsets
         # A product of long vectors would start threads of the BLAS, which change its last digits.
         shared_gradient[list(SHARED_OFFSET_INDICES)] += (
             (d_label_offsets * self._prior).sum(),
@@ -402,7 +404,7 @@ def _compute_block_loss(
     is_unclipped = np.abs(z) < MAX_ABS_LOG
     d_z = d_log_odds - rivalry * odds * d_odds * is_unclipped
     d_log_factor = d_z * evidence
-    d_shared = np.zeros(N_SHARED)
+    d_shared = np.zeros(N_SHARED)  # stays 0 at `SHARED_OFFSET_INDICES`
     d_shared[:2] = (d_log_factor.sum(), (d_log_factor * log_lengths).sum())
     d_shared[4:] = (
         -(d_log_odds * rival_logs).sum(),
