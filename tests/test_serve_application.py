@@ -134,6 +134,7 @@ def test_model_and_health_name_the_model(service: Service) -> None:
         ("/classify", b"[" * 100_000, JSON, 400),
         ("/classify", b'{"text": "a", "text": "b"}', JSON, 400),
         ("/classify", b"\x89PNG", {"Content-Type": "image/png"}, 415),
+        ("/classify", b"\x1f\x8b", {"Content-Encoding": "gzip"}, 415),
         ("/explain", b"x", {"Content-Type": "multipart/form-data"}, 415),
         ("/classify", None, {}, 405),
         ("/health", b"x", {}, 405),

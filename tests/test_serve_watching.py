@@ -126,6 +126,19 @@ def test_the_service_learns_corrections_and_writes_them_at_the_end(folder: Path)
     assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
 
 
+def test_corrections_that_cannot_be_saved_at_the_end_are_reported(folder: Path) -> None:
+    with Service("--corrections", "c.jsonl", "--learn", folder=folder) as service:
+        body = json.dumps({"text": "the hamster runs", "label": "dogs"})
+        assert service.ask("/correct", body, JSON).status == 200
+        (folder / "m").unlink()
+        assert service.stop() == 3
+        assert service.log[-1] == (
+            "nbtext: m: 1 correction could not be added; add the last lines of the --corrections "
+            "file with nbtext update"
+        )
+    assert "hamster" in (folder / "c.jsonl").read_text()
+
+
 def test_saving_keeps_what_other_processes_wrote(folder: Path) -> None:
     log: list[str] = []
     used = model_in_use(str(folder / "m"), log)

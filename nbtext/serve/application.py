@@ -147,6 +147,7 @@ class Application:
             raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, f"use {' or '.join(methods)}")
         if request.path != "/health":
             self._guard.check(request.headers)
+        request.require_plain_body()
         return respond(request, self._model_in_use.served)
 
     def _show_form(self, _: HttpRequest, served: ServedModel) -> Response:

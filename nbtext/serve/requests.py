@@ -73,6 +73,14 @@ class HttpRequest(NamedTuple):
         """The type of the body, without parameters."""
         return self.headers.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
 
+    def require_plain_body(self) -> None:
+        """Raise `RefusalError` for a body that is compressed, which would be read as a text."""
+        encoding = self.headers.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
+        if encoding != "identity":
+            raise RefusalError(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send the body without Content-Encoding"
+            )
+
     def read_json_lines(self) -> bytes | None:
         """Return the records of a body of JSON as lines, or None if the body is a text.
 

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
 from nbtext.counts.counting import count_labelled_documents
-from nbtext.errors import NbtextError
+from nbtext.errors import ModelError, NbtextError, format_quantity
 from nbtext.fitted_model import require_additive
 from nbtext.model import TextClassifier
 from nbtext.model.locked_model import UnlabelledAction, update
@@ -90,11 +90,20 @@ class ModelInUse:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop watching, and write the documents it has learnt."""
+        """Stop watching, and write the documents it has learnt.
+
+        Raise `ModelError` if they cannot be written. They are in the file of corrections.
+        """
         self._is_stopping.set()
         if self._thread.is_alive():
             self._thread.join()
         self._attempt(self._save)
+        if self._unsaved:
+            raise ModelError(
+                f"{format_quantity(len(self._unsaved), 'correction')} could not be added",
+                where=self.path,
+                hint="add the last lines of the --corrections file with nbtext update",
+            )
 
     def _run(self) -> None:
         while not self._is_stopping.wait(POLL_SECONDS):
