@@ -142,6 +142,7 @@ def test_model_and_health_name_the_model(service: Service) -> None:
         ("/../m", None, {}, 404),
         ("/correct", b"label=dogs&text=x", FORM, 403),
         ("/correct", b"x", {"Content-Type": "text/plain"}, 415),
+        ("/correct", b'{"id": {"a": 1}, "text": "a", "label": "cats"}', JSON, 400),
         ("/correct", b'{"text": "x"}', JSON, 400),
         ("/correct", b'{"text": "x", "label": "cows"}', JSON, 400),
         ("/correct", b'{"text": "x", "label": ["cats", "dogs"]}', JSON, 400),

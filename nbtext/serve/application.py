@@ -192,6 +192,8 @@ class Application:
         if len(documents) != 1:
             raise RefusalError(HTTPStatus.BAD_REQUEST, "send one document")
         name = record.get("id")
+        if not isinstance(name, str | int | None):
+            raise RefusalError(HTTPStatus.BAD_REQUEST, "the id must be a text or a whole number")
         line = self._store(
             served, documents[0], record["label"], None if name is None else str(name)
         )

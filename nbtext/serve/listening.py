@@ -166,6 +166,9 @@ class UnixSocketFile(NamedTuple):
             listener.bind(path)
             listener.listen()
             return listener, cls(path, os.stat(path).st_ino)
+        except PathError:
+            listener.close()
+            raise
         except OSError as problem:
             listener.close()
             raise PathError(
@@ -184,9 +187,11 @@ class UnixSocketFile(NamedTuple):
 
 
 def _remove_abandoned_socket(path: str) -> None:
-    """Remove a socket at which no process listens. Files of other kinds stay."""
-    if not os.path.lexists(path) or not stat.S_ISSOCK(os.lstat(path).st_mode):
+    """Remove a socket at which no process listens. Raise `PathError` for a file of another kind."""
+    if not os.path.lexists(path):
         return
+    if not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise PathError("is not a socket", where=path, hint="choose another --socket")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(path)
